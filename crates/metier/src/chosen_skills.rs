@@ -5,10 +5,12 @@
 //! All ways are refused alike: what is switched off, what is not for people, what a rule denies.
 //! Loading them is the run's business, under the policy's word.
 
+use std::path::Path;
+
 use metier_agent::Chosen;
 use metier_loader::Invocation;
 use metier_policy::Invoker;
-use metier_registry::search::{Force, asked_by_name, unknown_call};
+use metier_registry::search::{Force, asked_by_name, unknown_order};
 use metier_registry::{Entry, Scan};
 use metier_skill::{FailureCode, SkillId, nearest, text};
 
@@ -18,7 +20,7 @@ use crate::open::Metier;
 use crate::skills::{enabled, find};
 
 /// Characters of a name in a message.
-const MAX_NAME_CHARS: usize = 80;
+pub(crate) const MAX_NAME_CHARS: usize = 80;
 
 /// Skills that are loaded before the first turn.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +97,7 @@ fn ordered<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Vec<(&'s Entry, &
     let names = || scan.index.entries().iter().map(|entry| entry.name().as_str());
     let asked = asked_by_name(request, names());
     if asked.is_empty()
-        && let Some((called, near)) = unknown_call(request, names())
+        && let Some((called, near)) = unknown_order(request, names())
     {
         return Err(no_skill(called, near));
     }
@@ -127,6 +129,13 @@ fn called<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Option<(&'s Entry,
         Some(near) if !call.name.contains('/') => Err(no_skill(call.name, &format!("/{near}"))),
         _ => Ok(None),
     }
+}
+
+/// The name of a skill that a request calls as `/name` and that is not there. `/tmp is full` is about a folder.
+pub(crate) fn unknown_call<'r>(request: &'r str, scan: &Scan) -> Option<&'r str> {
+    let name = Invocation::parse(request)?.name;
+    let is_path = name.contains('/') || metier_fs::exists(&Path::new("/").join(name));
+    (!is_path && scan.index.find(name).is_none()).then_some(name)
 }
 
 /// A skill that is for models alone is not called by a person, by whatever way.

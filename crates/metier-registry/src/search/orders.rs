@@ -79,7 +79,7 @@ pub fn asked_by_name<'n, 'r>(
 
 /// What a request orders by a name with a hyphen that is none of `names`, and the name that was probably
 /// meant: `use the my-deploy skill`, where there is only `deploy`.
-pub fn unknown_call<'n, 'r>(
+pub fn unknown_order<'n, 'r>(
     request: &'r str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<(&'r str, &'n str)> {

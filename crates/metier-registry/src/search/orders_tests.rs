@@ -1,6 +1,6 @@
 //! Which requests order a skill by its name, and which only mention it (tidy:allow-cjk).
 
-use super::orders::{Force, asked_by_name, unknown_call};
+use super::orders::{Force, asked_by_name, unknown_order};
 
 const NAMES: &[&str] = &[
     "html",
@@ -292,7 +292,7 @@ fn what_follows_the_call_is_its_arguments() {
 
 #[test]
 fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
-    let unknown = |request| unknown_call(request, NAMES.iter().copied());
+    let unknown = |request| unknown_order(request, NAMES.iter().copied());
     assert_eq!(unknown("use the my-deploy skill"), Some(("my-deploy", "deploy")));
     assert_eq!(unknown("run site-deplyo"), Some(("site-deplyo", "site-deploy")));
     assert_eq!(unknown("用 my-deploy 技能"), Some(("my-deploy", "deploy")));
@@ -313,6 +313,6 @@ proptest::proptest! {
         for it in asked_by_name(&request, ["a", "deploy", "b-c"]) {
             proptest::prop_assert!(request.ends_with(it.arguments.trim()) || request.contains(it.arguments));
         }
-        let _ = unknown_call(&request, ["a", "deploy", "b-c"]);
+        let _ = unknown_order(&request, ["a", "deploy", "b-c"]);
     }
 }

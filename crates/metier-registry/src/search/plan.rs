@@ -38,6 +38,9 @@ pub(super) struct Concept {
     /// What it tells if it is in a document's name, where even framing is the subject.
     pub(super) telling_in_name: f32,
     pub(super) alternatives: Vec<Alternative>,
+    /// What says the same in other words, and is wanted beside it: a document that has both terms gets
+    /// nothing for this again.
+    pub(super) instead_of: Option<(TermId, TermId)>,
 }
 
 /// Everything that is looked up for one request.
@@ -95,6 +98,7 @@ impl Planner<'_> {
             salience: salience(wanted, Salience::Fully),
             telling_in_name: salience(wanted, Salience::Little),
             alternatives: Vec::new(),
+            instead_of: None,
         };
         let known = self.dictionary.term(&wanted.stem);
         if let Some(term) = known {
@@ -218,7 +222,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Pairs of neighbours, and neighbours that a document writes as one word.
+    /// Pairs of neighbours, and neighbours that a document may write as one word.
     fn neighbours(&self, request: &Request, plan: &mut Plan) {
         let mut joined = String::new();
         for pair in request.order.windows(2) {
@@ -230,8 +234,8 @@ impl Planner<'_> {
                 continue;
             }
             let weight = a.weight.min(b.weight);
-            if let (Some(first), Some(second)) =
-                (self.dictionary.term(&a.stem), self.dictionary.term(&b.stem))
+            let apart = self.dictionary.term(&a.stem).zip(self.dictionary.term(&b.stem));
+            if let Some((first, second)) = apart
                 && first != second
             {
                 plan.pairs.push((first, second, weight));
@@ -245,8 +249,13 @@ impl Planner<'_> {
                     let alternatives =
                         vec![Alternative { terms: vec![term], weight: self.tuning.joined }];
                     let weight = a.weight.max(b.weight);
-                    let concept =
-                        Concept { weight, salience: 0.0, telling_in_name: 0.0, alternatives };
+                    let concept = Concept {
+                        weight,
+                        salience: 0.0,
+                        telling_in_name: 0.0,
+                        alternatives,
+                        instead_of: apart,
+                    };
                     if !plan.concepts.contains(&concept) {
                         plan.concepts.push(concept);
                     }

@@ -208,6 +208,11 @@ impl Adder<'_> {
 
     fn find_best(&mut self, concept: &Concept, list: &List) {
         let Self { postings, best, touched } = self;
+        let has_apart = |document: u32| {
+            concept.instead_of.is_some_and(|(first, second)| {
+                list.impact(first, document) > 0.0 && list.impact(second, document) > 0.0
+            })
+        };
         for alternative in &concept.alternatives {
             let weight = concept.weight * alternative.weight;
             let mean = weight / size(alternative.terms.len());
@@ -221,7 +226,9 @@ impl Adder<'_> {
             if let [term] = alternative.terms[..] {
                 let value = weight * postings.rarity(term);
                 for posting in list.of(term) {
-                    offer(posting.document, value * posting.impact);
+                    if !has_apart(posting.document) {
+                        offer(posting.document, value * posting.impact);
+                    }
                 }
             } else if let Some((&first, others)) = alternative.terms.split_first() {
                 for posting in list.of(first) {

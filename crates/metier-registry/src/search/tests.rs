@@ -187,6 +187,19 @@ fn names_are_split_at_signs_and_humps_and_kept_whole() {
 }
 
 #[test]
+fn two_words_written_as_one_are_found_and_a_hyphen_between_them_earns_nothing() {
+    let shelf = index(&[
+        ("one", "Colours for a site in dark mode."),
+        ("two", "Colours for a site in dark-mode."),
+        ("three", "Colours for a site in darkmode."),
+    ]);
+    let hits = shelf.rank("a dark mode toggle", 10);
+    let documents: Vec<usize> = hits.iter().map(|hit| hit.document).collect();
+    assert_eq!(documents, [0, 1, 2]);
+    assert_eq!(hits[0].score.to_bits(), hits[1].score.to_bits());
+}
+
+#[test]
 fn function_words_find_something_only_when_there_is_nothing_else() {
     assert!(!found("with the").is_empty());
     assert_eq!(first("what is the weather with and of the for and"), "weather");
