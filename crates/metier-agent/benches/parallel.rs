@@ -16,8 +16,8 @@ use std::time::Instant;
 use metier_agent::executor::Judgement;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, AutoApprove, Executor, Mode, Op, Outcome, OuterCeilings, PinnedSkill, RunFolder, RunId,
-    RunLimits, RunSkills, Setup, SilentObserver, SkillCard, Status,
+    Agent, AutoApprove, Executor, KnownParts, Mode, Op, Outcome, OuterCeilings, PinnedSkill,
+    RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, PlanMode, Scripted};
@@ -70,9 +70,9 @@ fn replies() -> String {
 fn setup(model: &dyn Model) -> Setup {
     let card = |number: u32| SkillCard {
         id: format!("user:skill-{number}").parse().expect("an id"),
-        name: format!("skill-{number}"),
-        source: "user".to_owned(),
-        description: "What it is for. ".repeat(20),
+        name: format!("skill-{number}").into(),
+        source: "user".into(),
+        description: "What it is for. ".repeat(20).into(),
         pinned: PinnedSkill { digest: Digest::of(b"x"), mark: None },
         offered: true,
         listed: false,
@@ -86,13 +86,13 @@ fn setup(model: &dyn Model) -> Setup {
         request: "do it".to_owned(),
         files: Vec::new(),
         denied: Vec::new(),
-        system: "The rules. ".repeat(500),
-        system_for_call: "The rules. ".repeat(500),
+        system: "The rules. ".repeat(500).into(),
+        system_for_call: "The rules. ".repeat(500).into(),
         opening: "do it".to_owned(),
         model: model.info(),
         model_by_project: Vec::new(),
         shown: Vec::new(),
-        tools: Vec::new(),
+        tools: Arc::from([]),
         chosen: Vec::new(),
         limits: RunLimits { turns: 30, ..RunLimits::default() },
         mode: Mode::Real,
@@ -100,6 +100,7 @@ fn setup(model: &dyn Model) -> Setup {
         outer: OuterCeilings::default(),
         index_hash: Digest::of(b"index"),
         skills: (0..10).map(card).collect(),
+        parts: KnownParts::default(),
     }
 }
 

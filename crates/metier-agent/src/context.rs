@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use metier_model::schema::HeldSkill;
 use metier_model::{
-    Action, LoadedText, OfferedSkill, Plan, PlanMode, StepStatus, ToolOffer, TrailEntry, Turn,
-    View, schema,
+    Action, LoadedText, Plan, PlanMode, StepStatus, TrailEntry, Turn, View, schema,
 };
 use metier_skill::text::short_line;
 use metier_skill::{Digest, FailureCode, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::Event;
+use crate::prompt_parts::PromptParts;
 use crate::setup::Setup;
 use crate::setup_builder::shown_request;
 use crate::state::{State, TrailItem};
@@ -41,31 +41,26 @@ pub struct Fixed {
     system: Arc<str>,
     system_for_call: Arc<str>,
     opening: Arc<str>,
-    schema: Arc<Value>,
-    brief_schema: Arc<Value>,
-    answer_schema: Arc<Value>,
-    offered: Arc<[OfferedSkill]>,
-    tools: Arc<[ToolOffer]>,
+    parts: Arc<PromptParts>,
 }
 
 impl Fixed {
     /// The fixed part of the prompts of a run.
     pub fn of(setup: &Setup) -> Self {
-        let tools: Vec<ToolOffer> = setup.tools.iter().map(|card| card.offer.clone()).collect();
-        let offered = setup.skills.iter().filter(|card| card.offered).map(|card| OfferedSkill {
-            name: card.name.clone(),
-            source: card.source.clone(),
-            description: card.description.clone(),
-        });
+        Self::with(setup, setup.prompt_parts())
+    }
+
+    /// The same for a run that has begun.
+    pub(crate) fn of_state(state: &State) -> Self {
+        Self::with(&state.setup, Arc::clone(&state.parts))
+    }
+
+    fn with(setup: &Setup, parts: Arc<PromptParts>) -> Self {
         Self {
-            system: setup.system.as_str().into(),
-            system_for_call: setup.system_for_call.as_str().into(),
+            system: Arc::clone(&setup.system),
+            system_for_call: Arc::clone(&setup.system_for_call),
             opening: setup.opening.as_str().into(),
-            schema: Arc::new(schema::decision_schema(&tools, setup.form())),
-            brief_schema: Arc::new(schema::brief_schema(&tools, setup.form())),
-            answer_schema: Arc::new(schema::answer_schema()),
-            offered: offered.collect(),
-            tools: tools.into(),
+            parts,
         }
     }
 
@@ -86,9 +81,9 @@ impl Fixed {
         let view = View {
             request: state.setup.request.clone(),
             files: state.setup.files.clone(),
-            offered: Arc::clone(&self.offered),
+            offered: Arc::clone(&self.parts.offered),
             loaded: loaded.collect(),
-            tools: Arc::clone(&self.tools),
+            tools: Arc::clone(&self.parts.tools),
             plan: state.plan.clone(),
             last_turn: state.ending.is_some(),
         };
@@ -112,16 +107,16 @@ impl Fixed {
     fn schema_for(&self, state: &State) -> Arc<Value> {
         let last = state.trail.last();
         if state.ending.is_some() {
-            return Arc::clone(&self.answer_schema);
+            return Arc::clone(&self.parts.answer_schema);
         }
         if last.is_some_and(TrailItem::was_cut_off) {
-            return Arc::clone(&self.brief_schema);
+            return Arc::clone(&self.parts.brief_schema);
         }
         match last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref()) {
             Some(action) => {
-                Arc::new(schema::schema_without(&self.tools, state.setup.form(), action))
+                Arc::new(schema::schema_without(&self.parts.tools, state.setup.form(), action))
             }
-            None => Arc::clone(&self.schema),
+            None => Arc::clone(&self.parts.schema),
         }
     }
 
@@ -140,7 +135,7 @@ impl Fixed {
         let futile =
             last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref());
         let form = state.setup.form();
-        Some(Arc::new(schema::held_schema(&self.tools, form, &loaded, futile)))
+        Some(Arc::new(schema::held_schema(&self.parts.tools, form, &loaded, futile)))
     }
 }
 
@@ -296,9 +291,7 @@ pub(crate) fn compact(state: &mut State, most: u64) -> Option<Event> {
 
 /// The event that a model is asked now.
 pub(crate) fn requested(state: &State) -> Event {
-    let Setup { system, system_for_call, opening, .. } = &*state.setup;
-    let prefix = Digest::of_parts([system, system_for_call, opening].map(String::as_bytes));
-    let tail = tail(state);
+    let (prefix, tail) = (state.prefix, tail(state));
     let mut parts: Vec<&[u8]> = vec![prefix.as_bytes().as_slice()];
     let mut bytes = state.setup.system.len() + state.setup.opening.len() + tail.len();
     for item in &state.trail {

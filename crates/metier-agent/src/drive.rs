@@ -257,7 +257,7 @@ impl Agent<'_> {
         mut effect: StepEffect,
         depth: u32,
     ) -> Result<State, AgentError> {
-        let fixed = Fixed::of(state.setup());
+        let fixed = Fixed::of_state(&state);
         let mut decided: Option<(u32, DecidedAction)> = None;
         let mut answer: Option<Answer> = None;
         loop {

@@ -17,6 +17,7 @@ use crate::error::AgentError;
 use crate::event::{Event, Status};
 use crate::executor::{DecidedAction, Executor, Judgement, RunSkills};
 use crate::op::{Op, Outcome};
+use crate::prompt_parts::KnownParts;
 use crate::recorder::{InnerRun, Recorder};
 use crate::setup::{Chosen, RunLimits, Setup};
 use crate::state::State;
@@ -114,6 +115,7 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
             ..*limits
         },
         skills,
+        parts: KnownParts::default(),
         ..setup.clone()
     }
 }

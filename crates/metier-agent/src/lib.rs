@@ -13,6 +13,7 @@
 //! | [`event`], [`op`] | everything that happens, as data ([`Event`], [`Op`], [`Outcome`]) |
 //! | `state`, [`mod@step`] | where a run stands, and the pure step |
 //! | `resolve`, `observe` | an action to operations; outcomes to what the model is shown (pure) |
+//! | `prompt_parts` | what prompts of many runs share (pure) |
 //! | [`context`] | the prompt of a turn, and keeping it within its size (pure) |
 //! | [`mod@fold`] | a record back to a state: resume and replay (pure) |
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
@@ -49,6 +50,7 @@ pub mod log;
 mod masking;
 mod observe;
 pub mod op;
+mod prompt_parts;
 pub mod recorder;
 mod request_words;
 mod resolve;
@@ -76,6 +78,7 @@ pub use local_executor::LocalExecutor;
 pub use log::Record;
 pub use metier_policy::Answer;
 pub use op::{Op, Outcome};
+pub use prompt_parts::KnownParts;
 pub use run_id::{InvalidRunId, RunId};
 pub use setup::{Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard};
 pub use state::{Finished, State};

@@ -47,7 +47,7 @@ pub struct LocalExecutor {
     /// The skills.
     pub index: Arc<Index>,
     /// The ids of those that a model may see, in the order of the catalog.
-    pub offered: Vec<SkillId>,
+    pub offered: Arc<[SkillId]>,
     /// Those whose descriptions the prompt shows: a search need not give them.
     pub listed: BTreeSet<SkillId>,
     /// What each skill was when the run began, where that was in another process.
@@ -133,7 +133,8 @@ impl LocalExecutor {
     /// The skill with this id, as it was when the run began.
     fn entry(&self, id: &SkillId) -> Result<Arc<Entry>, ToolFailure> {
         let entries = self.index.entries().iter().chain(self.index.shadowed());
-        let entry = entries.into_iter().find(|entry| entry.id() == *id);
+        let is_this = |entry: &&Arc<Entry>| entry.source == id.source && *entry.name() == id.name;
+        let entry = entries.into_iter().find(is_this);
         let Some(entry) = entry else {
             let message = format!("the skill `{id}` no longer exists");
             return Err(ToolFailure::new(FailureCode::SkillNotFound, message)

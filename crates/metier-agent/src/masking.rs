@@ -30,12 +30,17 @@ pub(crate) fn mask_setup(setup: &mut Setup, secrets: &Arc<Secrets>) {
         tools,
         ..
     } = setup;
-    let texts = [request, system, system_for_call, opening].into_iter().chain(files);
+    let texts = [request, opening].into_iter().chain(files);
     let texts = texts.chain(chosen.iter_mut().filter_map(|chosen| chosen.arguments.as_mut()));
-    let texts = texts.chain(skills.iter_mut().map(|card| &mut card.description));
     let texts = texts.chain(shown.iter_mut().map(|shown| &mut shown.reason));
-    let texts = texts.chain(tools.iter_mut().map(|card| &mut card.offer.description));
     texts.for_each(|text| mask(text, secrets));
+    let shared = [system, system_for_call].into_iter();
+    let shared = shared.chain(skills.iter_mut().map(|card| &mut card.description));
+    shared.for_each(|text| mask_shared(text, secrets));
+    if tools.iter().any(|card| secrets.hide_in(&card.offer.description).is_some()) {
+        let tools = Arc::make_mut(tools).iter_mut();
+        tools.for_each(|card| mask(&mut card.offer.description, secrets));
+    }
 }
 
 /// Masks the text of a turn.

@@ -5,8 +5,10 @@
 //! that it names, the skills that the ranking finds, or that a change is not possible here. What stands in
 //! it may be copied as the answer, and has to be true as one. Requests come in Chinese, too (tidy:allow-cjk).
 
+use std::sync::Arc;
+
 use metier_registry::Entry;
-use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_registry::search::{Hit, SearchIndex};
 
 /// Skills that a prompt suggests.
 const SUGGESTED: usize = 2;
@@ -24,16 +26,26 @@ pub(crate) enum ChangingTools {
     None,
 }
 
-/// The line after the request; may be empty.
-pub(crate) fn hint(request: &str, offered: &[&Entry], tools: ChangingTools) -> String {
-    let words = hint_words(request, offered, tools);
+/// The line after the request; may be empty. `ranking` is the index of the skills that are offered.
+pub(crate) fn hint(
+    request: &str,
+    offered: &[&Arc<Entry>],
+    ranking: &SearchIndex,
+    tools: ChangingTools,
+) -> String {
+    let words = hint_words(request, offered, ranking, tools);
     if words.is_empty() { words } else { format!("\n[{words}]\n") }
 }
 
-fn hint_words(request: &str, offered: &[&Entry], tools: ChangingTools) -> String {
+fn hint_words(
+    request: &str,
+    offered: &[&Arc<Entry>],
+    ranking: &SearchIndex,
+    tools: ChangingTools,
+) -> String {
     let file = named_file(request);
     let is_about_files = file.is_some() || mentions_files(request);
-    let names = suggested(request, offered, file, is_about_files);
+    let names = suggested(request, offered, ranking, file, is_about_files);
     if names.is_empty() && tools == ChangingTools::None && asks_for_change(request) {
         return "Not possible here: to write, delete, move or send anything, or to run commands. It was not \
                 done."
@@ -54,15 +66,12 @@ fn hint_words(request: &str, offered: &[&Entry], tools: ChangingTools) -> String
 /// is about a file: there a weak one led away from it.
 fn suggested(
     request: &str,
-    offered: &[&Entry],
+    offered: &[&Arc<Entry>],
+    ranking: &SearchIndex,
     file: Option<&str>,
     is_about_files: bool,
 ) -> Vec<String> {
-    let index = SearchIndex::build(offered.iter().map(|entry| Document {
-        name: entry.name().as_str(),
-        description: &entry.skill.description,
-    }));
-    let hits = index.rank(&without_path(request, file), SUGGESTED);
+    let hits = ranking.rank(&without_path(request, file), SUGGESTED);
     let next = hits.get(1).map_or(0.0, |hit| hit.score);
     let is_clear =
         |at: usize, hit: &Hit| at == 0 && hit.score >= MIN_SCORE && hit.score >= CLEAR_LEAD * next;
@@ -199,13 +208,12 @@ mod tests {
     #[test]
     fn the_line_after_a_request_names_what_fits_it() {
         let none = ChangingTools::None;
-        assert_eq!(hint("hello", &[], none), "", "no skill, nothing to say");
-        assert_eq!(hint("read a.md", &[], none), "\n[`read_file` reads `a.md`.]\n");
-        let line = hint("delete a.md", &[], none);
+        let nothing = SearchIndex::build([]);
+        let hint = |request: &str, tools| hint(request, &[], &nothing, tools);
+        assert_eq!(hint("hello", none), "", "no skill, nothing to say");
+        assert_eq!(hint("read a.md", none), "\n[`read_file` reads `a.md`.]\n");
+        let line = hint("delete a.md", none);
         assert!(line.contains("Not possible here") && line.contains("It was not done."), "{line}");
-        assert_eq!(
-            hint("delete a.md", &[], ChangingTools::Offered),
-            "\n[`read_file` reads `a.md`.]\n"
-        );
+        assert_eq!(hint("delete a.md", ChangingTools::Offered), "\n[`read_file` reads `a.md`.]\n");
     }
 }

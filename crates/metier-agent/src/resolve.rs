@@ -259,7 +259,9 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, Unknown
     }
     let offered = state.setup.skills.iter().filter(|card| card.offered);
     let names: Vec<String> = offered
-        .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
+        .map(
+            |card| if skill.source.is_some() { card.id.to_string() } else { card.name.to_string() },
+        )
         .collect();
     let can_search = state.setup.form().search == SkillSearch::On;
     let advice = if can_search {

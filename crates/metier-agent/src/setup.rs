@@ -2,10 +2,14 @@
 //!
 //! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
 
+use std::sync::Arc;
+
 use metier_model::{DecisionForm, ModelInfo, PlanMode, SkillSearch, ToolOffer};
 use metier_skill::{Digest, SkillId};
 use metier_tools::ShownBody;
 use serde::{Deserialize, Serialize};
+
+use crate::prompt_parts::KnownParts;
 
 /// What a run is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,9 +19,9 @@ pub struct Setup {
     /// Files that the user gave, by path in the workspace.
     pub files: Vec<String>,
     /// The stable part of every prompt: instructions, actions, tools, catalog.
-    pub system: String,
+    pub system: Arc<str>,
     /// The same in the words for models whose decisions are calls of a function.
-    pub system_for_call: String,
+    pub system_for_call: Arc<str>,
     /// The first message: the request and what the catalog shows for it.
     pub opening: String,
     /// Who decides.
@@ -34,7 +38,7 @@ pub struct Setup {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownBody>,
     /// The tools that may be called.
-    pub tools: Vec<ToolCard>,
+    pub tools: Arc<[ToolCard]>,
     /// Skills that the user chose, loaded before the first turn.
     pub chosen: Vec<Chosen>,
     /// What may be spent.
@@ -57,6 +61,9 @@ pub struct Setup {
     /// The pinned index; a file of its own.
     #[serde(skip)]
     pub skills: Vec<SkillCard>,
+    /// What was made from it for prompts, here or for an earlier run.
+    #[serde(skip)]
+    pub parts: KnownParts,
 }
 
 /// What a subagent takes over from the run that started it: its context starts fresh, what holds does
@@ -95,11 +102,11 @@ pub struct SkillCard {
     /// Its id.
     pub id: SkillId,
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Where it comes from.
-    pub source: String,
+    pub source: Arc<str>,
     /// What it is for.
-    pub description: String,
+    pub description: Arc<str>,
     /// What it was when the run began.
     #[serde(flatten)]
     pub pinned: PinnedSkill,
@@ -211,6 +218,6 @@ impl Setup {
     /// stands first.
     pub fn skill(&self, text: &str) -> Option<&SkillCard> {
         let by_id = text.parse().ok().and_then(|id| self.card(&id));
-        by_id.or_else(|| self.skills.iter().find(|card| card.name == text))
+        by_id.or_else(|| self.skills.iter().find(|card| *card.name == *text))
     }
 }

@@ -3,14 +3,19 @@
 //! The stable part of a prompt is made here and nowhere else: instructions, actions, tools, and the
 //! catalog's prefix. What the catalog shows for the request stands with the request.
 
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
 use metier_loader::Invocation;
 use metier_model::{DecisionForm, ModelInfo, PlanMode, ToolOffer, schema};
-use metier_registry::catalog::{Catalog, DisplayLevel};
+use metier_registry::catalog::CatalogText;
+use metier_registry::search::SearchIndex;
 use metier_registry::{Entry, Index};
 use metier_skill::text::short_line;
-use metier_skill::{RunMode, Value};
+use metier_skill::{RunMode, SkillId, Value};
 use metier_tools::ShownBody;
 
+use crate::prompt_parts::KnownParts;
 use crate::request_words::{ChangingTools, hint};
 use crate::setup::{
     Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard,
@@ -31,16 +36,18 @@ pub struct SetupBuilder<'b> {
     /// The skills.
     pub index: &'b Index,
     /// What a model is shown of them, for this request.
-    pub catalog: &'b Catalog,
+    pub catalog: &'b CatalogText,
     /// The bodies in it, each with the decision by which it is shown.
     pub shown: Vec<ShownBody>,
     /// The skills that a model may select.
-    pub offered: &'b [&'b Entry],
+    pub offered: &'b [&'b Arc<Entry>],
+    /// The index over them, which is asked for where it is needed.
+    pub ranking: &'b dyn Fn() -> Arc<SearchIndex>,
     /// The skills that a model may select by naming their source: in no list, since others of their
     /// names count.
     pub shadowed: &'b [&'b Entry],
     /// The tools.
-    pub tools: Vec<ToolCard>,
+    pub tools: Arc<[ToolCard]>,
     /// Skills that the user chose.
     pub chosen: Vec<Chosen>,
     /// Who decides.
@@ -53,6 +60,27 @@ pub struct SetupBuilder<'b> {
     pub denied: Vec<String>,
     /// Whether things are done.
     pub mode: Mode,
+    /// What was made for earlier requests.
+    pub shared: &'b SharedSetup,
+}
+
+/// What the setups of one session share: made by the first, and taken by the others as far as it is theirs.
+#[derive(Debug, Default)]
+pub struct SharedSetup {
+    words: OnceLock<PromptWords>,
+    cards: OnceLock<Vec<(Arc<Entry>, SkillCard)>>,
+    parts: KnownParts,
+}
+
+/// The stable part of a prompt, and what it was made from.
+#[derive(Debug, Clone)]
+struct PromptWords {
+    prefix: String,
+    instructions: String,
+    tools: Arc<[ToolCard]>,
+    form: DecisionForm,
+    system: Arc<str>,
+    system_for_call: Arc<str>,
 }
 
 /// Characters of a file's name that a prompt shows.
@@ -93,17 +121,8 @@ pub fn shown_request(request: &str, chosen: &[Chosen]) -> String {
 impl SetupBuilder<'_> {
     /// The setup of a run.
     pub fn build(self) -> Setup {
-        let offers: Vec<ToolOffer> = self.tools.iter().map(|card| card.offer.clone()).collect();
         let catalog = self.catalog;
         let can_change = self.tools.iter().any(|card| card.changes);
-        let listed = match catalog.prefix.as_str() {
-            "" => String::new(),
-            prefix => format!("\n# Skills\n\n{prefix}"),
-        };
-        let always = match self.instructions.trim() {
-            "" => String::new(),
-            instructions => format!("\n# Instructions\n\n{instructions}\n"),
-        };
         let mut opening = String::new();
         if !self.earlier.is_empty() {
             opening.push_str(&format!("{}\n", self.earlier));
@@ -125,40 +144,18 @@ impl SetupBuilder<'_> {
         // With a tail, the catalog has chosen for the request already.
         if self.chosen.is_empty() && catalog.tail.is_empty() {
             let tools = if can_change { ChangingTools::Offered } else { ChangingTools::None };
-            opening.push_str(&hint(self.request, self.offered, tools));
+            opening.push_str(&hint(self.request, self.offered, &(self.ranking)(), tools));
         }
-        let mut skills: Vec<SkillCard> =
-            self.offered.iter().map(|entry| card(entry, true)).collect();
-        for shown in catalog.shown(DisplayLevel::Full) {
-            if let Some(card) = skills.iter_mut().find(|card| card.id.to_string() == shown.id) {
-                card.listed = true;
-            }
-        }
-        let all = self.index.entries().iter().chain(self.index.shadowed());
-        for entry in all {
-            let id = entry.id();
-            let chosen = self.chosen.iter().any(|chosen| chosen.id == id);
-            if chosen && !skills.iter().any(|card| card.id == id) {
-                skills.push(card(entry, false));
-            }
-        }
-        for entry in self.shadowed {
-            // The second of one source has no id of its own.
-            let id = entry.id();
-            match skills.iter_mut().find(|card| card.id == id) {
-                Some(card) => card.shadowed |= !card.offered,
-                None => skills.push(SkillCard { shadowed: true, ..card(entry, false) }),
-            }
-        }
+        let skills = self.skills();
         let form = DecisionForm { plan: self.plan, search: SkillCard::search_for(&skills) };
-        let rules = format!("{RULES}{}", if can_change { "" } else { ONLY_READING });
-        let words = schema::instructions(&offers, form);
-        let words_for_call = schema::call_instructions(&offers, form);
+        let words = self.shared.words.get_or_init(|| self.words(form));
+        let PromptWords { system, system_for_call, .. } =
+            if self.are_ours(words, form) { words.clone() } else { self.words(form) };
         Setup {
             request: self.request.to_owned(),
             files: self.files.to_vec(),
-            system: format!("{rules}\n{words}{always}{listed}"),
-            system_for_call: format!("{rules}\n{words_for_call}{always}{listed}"),
+            system,
+            system_for_call,
             opening,
             model: self.model,
             plan: self.plan,
@@ -174,6 +171,74 @@ impl SetupBuilder<'_> {
             outer: OuterCeilings::default(),
             index_hash: self.index.hash(),
             skills,
+            parts: self.shared.parts.clone(),
+        }
+    }
+
+    /// The skills that the run knows: those that a model may select first.
+    fn skills(&self) -> Vec<SkillCard> {
+        let made = || self.offered.iter().map(|entry| (Arc::clone(entry), card(entry, true)));
+        let known = self.shared.cards.get_or_init(|| made().collect());
+        let of = |at: usize, entry: &Arc<Entry>| match known.get(at) {
+            Some((of, card)) if Arc::ptr_eq(of, entry) => card.clone(),
+            _ => card(entry, true),
+        };
+        let mut skills: Vec<SkillCard> =
+            self.offered.iter().enumerate().map(|(at, entry)| of(at, entry)).collect();
+        let described: HashSet<&SkillId> = self.catalog.described.iter().collect();
+        for card in &mut skills {
+            card.listed = described.contains(&card.id);
+        }
+        if !self.chosen.is_empty() {
+            for entry in self.index.entries().iter().chain(self.index.shadowed()) {
+                let id = entry.id();
+                let is_chosen = self.chosen.iter().any(|chosen| chosen.id == id);
+                if is_chosen && !skills.iter().any(|card| card.id == id) {
+                    skills.push(card(entry, false));
+                }
+            }
+        }
+        for entry in self.shadowed {
+            // The second of one source has no id of its own.
+            let id = entry.id();
+            match skills.iter_mut().find(|card| card.id == id) {
+                Some(card) => card.shadowed |= !card.offered,
+                None => skills.push(SkillCard { shadowed: true, ..card(entry, false) }),
+            }
+        }
+        skills
+    }
+
+    /// Whether words were made from what this setup has.
+    fn are_ours(&self, words: &PromptWords, form: DecisionForm) -> bool {
+        words.prefix == self.catalog.prefix
+            && words.instructions == self.instructions
+            && Arc::ptr_eq(&words.tools, &self.tools)
+            && words.form == form
+    }
+
+    /// The stable part of the prompts.
+    fn words(&self, form: DecisionForm) -> PromptWords {
+        let offers: Vec<ToolOffer> = self.tools.iter().map(|card| card.offer.clone()).collect();
+        let list = match self.catalog.prefix.as_str() {
+            "" => String::new(),
+            prefix => format!("\n# Skills\n\n{prefix}"),
+        };
+        let always = match self.instructions.trim() {
+            "" => String::new(),
+            instructions => format!("\n# Instructions\n\n{instructions}\n"),
+        };
+        let can_change = self.tools.iter().any(|card| card.changes);
+        let rules = format!("{RULES}{}", if can_change { "" } else { ONLY_READING });
+        let words = schema::instructions(&offers, form);
+        let words_for_call = schema::call_instructions(&offers, form);
+        PromptWords {
+            prefix: self.catalog.prefix.clone(),
+            instructions: self.instructions.to_owned(),
+            tools: Arc::clone(&self.tools),
+            form,
+            system: format!("{rules}\n{words}{always}{list}").into(),
+            system_for_call: format!("{rules}\n{words_for_call}{always}{list}").into(),
         }
     }
 }
@@ -183,9 +248,9 @@ fn card(entry: &Entry, offered: bool) -> SkillCard {
     let role = metadata.iter().find(|(key, _)| &**key == "metier-role").map(|(_, value)| value);
     SkillCard {
         id: entry.id(),
-        name: entry.name().as_str().to_owned(),
-        source: entry.source.to_string(),
-        description: entry.skill.description.to_string(),
+        name: entry.name().as_str().into(),
+        source: entry.source.to_string().into(),
+        description: (*entry.skill.description).into(),
         pinned: PinnedSkill { digest: entry.digest, mark: entry.mark.map(|mark| mark.to_string()) },
         offered,
         listed: false,

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use metier_model::{Action, PastAction, Plan, ToolOffer, schema};
+use metier_model::{Action, PastAction, Plan};
 use metier_skill::{Digest, FailureCode, SkillId, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::{Spent, Status};
 use crate::executor::RunSkills;
 use crate::op::{Op, Outcome, SkillText};
+use crate::prompt_parts::PromptParts;
 use crate::setup::{OuterCeilings, Setup};
 
 /// Where a run stands.
@@ -20,6 +21,10 @@ pub struct State {
     pub(crate) phase: Phase,
     /// Tokens of the prompt's fixed part.
     pub(crate) fixed_tokens: u64,
+    /// The digest of that part.
+    pub(crate) prefix: Digest,
+    /// What of the prompts is the same for every request.
+    pub(crate) parts: Arc<PromptParts>,
     pub(crate) plan: Option<Plan>,
     /// Whether the plan is the model's own; else the runtime moves its steps.
     pub(crate) plan_is_own: bool,
@@ -197,16 +202,17 @@ impl TrailItem {
 impl State {
     /// The state before the first event.
     pub fn new(setup: Arc<Setup>) -> Self {
-        let offers: Vec<ToolOffer> = setup.tools.iter().map(|card| card.offer.clone()).collect();
-        // Providers are sent the schema beside the prompt.
-        let schema = schema::decision_schema(&offers, setup.form()).to_string();
-        let fixed = [&setup.system, &setup.opening, &schema];
-        let fixed_tokens = fixed.iter().map(|text| estimate_tokens(text) as u64).sum();
+        let parts = setup.prompt_parts();
+        let fixed_tokens = parts.tokens + estimate_tokens(&setup.opening) as u64;
+        let prefix = [&*setup.system, &setup.system_for_call, &setup.opening];
+        let prefix = Digest::of_parts(prefix.map(str::as_bytes));
         let (lifted, kept) = (setup.outer.lifted.clone(), setup.outer.kept.clone());
         Self {
             setup,
             phase: Phase::New,
             fixed_tokens,
+            prefix,
+            parts,
             plan: None,
             plan_is_own: false,
             loaded: Vec::new(),

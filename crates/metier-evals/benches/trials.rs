@@ -136,7 +136,7 @@ fn router_alone(subject: &LoopSubject, cases: usize, threads: usize) -> Duration
             last_turn: false,
         }),
     };
-    let next = AtomicUsize::new(0);
+    let (next, router) = (AtomicUsize::new(0), Router::default());
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -146,7 +146,7 @@ fn router_alone(subject: &LoopSubject, cases: usize, threads: usize) -> Duration
                     if number >= cases {
                         break;
                     }
-                    std::hint::black_box(Router.decide(&turn(request(number))));
+                    std::hint::black_box(router.decide(&turn(request(number))));
                 }
             });
         }

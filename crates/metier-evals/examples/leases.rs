@@ -141,7 +141,7 @@ fn pgbench(
     let unit = plan.units().next().ok_or("no unit")?;
     let json = serde_json::to_string(&result(&plan, &unit))?;
     let [lease, complete] = statements;
-    let lease = with_values(lease, &[":plan", "1", "60", ":worker", ":request"]);
+    let lease = with_values(lease, &[":plan", "60", ":worker", ":request"]);
     let complete =
         with_values(complete, &[":plan", ":place", ":token", ":fingerprint", "false", ":result"]);
     let text = format!("{}\n\\gset\n{};\n", one_line(&lease), one_line(&complete));

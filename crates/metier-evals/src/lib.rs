@@ -41,6 +41,54 @@
 //! | `format_version` | the versions of what is written, checked as it is read |
 //! | `error` | the one error of this crate |
 //!
+//! # From a program
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use metier::{CancelToken, Metier};
+//! use metier_evals::report::{ReportBuilder, ReportOptions, plain_text};
+//! use metier_evals::*;
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let text = "input: total of sales.csv by region\nexpected: {skills: [csv-summary]}\n";
+//! # std::fs::write(dir.path().join("cases.yaml"), text)?;
+//! let metier = Metier::builder(dir.path()).without_user_folders().open()?;
+//! let cases = read_cases(&find_case_files(&metier, &["cases.yaml".into()])?, None)?;
+//! check_trust(&metier)?;
+//! let subject = LoopSubject::new(&metier, LoopOptions::default(), skills_under_test(&cases))?;
+//! let plan =
+//!     make_plan(&metier, subject.info(), subject.scan(), cases, PlanOptions::default())?;
+//!
+//! let temporary = TemporaryStore::new()?; // or a `FileStore`, or a `PostgresStore`
+//! let store = temporary.store();
+//! store.open_plan(&plan)?;
+//! let runner = TrialRunner::new(&metier, &subject, None)?;
+//! let carry_out =
+//!     |plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken| runner.run(plan, unit, cancel);
+//! let options = WorkerOptions {
+//!     name: "my program".to_owned(),
+//!     harness: plan.harness.clone(),
+//!     plan: Some(plan.id()),
+//!     parallel: 2,
+//!     max_batch: 64,
+//!     when_idle: WhenIdle::EndWhenDone,
+//!     max_units: None,
+//!     poll: Duration::from_millis(200),
+//! };
+//! Worker::new(store, options, &carry_out).work(&CancelToken::new())?;
+//!
+//! let mut report = ReportBuilder::new(&plan, ReportOptions::default());
+//! store.results(&plan, &mut |result| {
+//!     report.add(&result);
+//!     Ok(())
+//! })?;
+//! let report = report.finish();
+//! println!("{}", plain_text(&report));
+//! assert_eq!((report.units.scored, report.units.errors), (1, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! An error of the harness, the model or a grader is never an answer: it is counted apart, and neither
 //! "not triggered" nor "passed". This crate prints nothing.
 

@@ -13,6 +13,7 @@
 //! | `fit` | what is shown in full, by name, or not at all, within the budget |
 //! | `account` | what became of every skill, in words |
 //! | `write` | the six formats |
+//! | `written` | what they wrote, kept for the next request |
 //!
 //! The prefix depends on the index, the format and the budget, never on the request, so that a
 //! provider's prompt cache survives from turn to turn. Nothing is left out in silence: every skill
@@ -26,16 +27,19 @@ mod paths;
 mod tests;
 mod visible;
 mod write;
+mod written;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use metier_skill::Source;
+use metier_skill::{SkillId, Source};
 use serde::Serialize;
 
 use crate::index::{Entry, Index};
 use crate::search::{Document, SearchIndex};
+use fit::Prefix;
 use visible::{Conditional, Visible};
+use written::Written;
 
 pub use write::CatalogFormat;
 
@@ -104,7 +108,19 @@ pub struct Cataloger {
     /// Skills that apply to some files only.
     conditional: Vec<Conditional>,
     hidden: Vec<CatalogEntry>,
-    ranking: OnceLock<SearchIndex>,
+    ranking: OnceLock<Arc<SearchIndex>>,
+    written: Written,
+}
+
+/// The list for one turn alone: what a prompt needs of a [`Catalog`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CatalogText {
+    /// The part that is the same for every request.
+    pub prefix: String,
+    /// The part that follows the request.
+    pub tail: String,
+    /// The skills whose descriptions are in it, in the order of the text.
+    pub described: Vec<SkillId>,
 }
 
 /// The list for one turn, and what became of every skill.
@@ -209,6 +225,7 @@ impl Cataloger {
             conditional: Vec::new(),
             hidden: Vec::new(),
             ranking: OnceLock::new(),
+            written: Written::default(),
         };
         for entry in index.entries() {
             if let Some((reason, message)) = visible::hidden(entry, denied) {
@@ -238,19 +255,49 @@ impl Cataloger {
         &'a self,
         wanted: &CatalogRequest<'_>,
     ) -> impl Iterator<Item = &'a Arc<Entry>> + use<'a> {
+        let met = self.met(wanted);
+        self.visible().chain(met.into_iter().map(|at| &self.skill(at).entry))
+    }
+
+    /// The positions of the skills that apply to the files at hand.
+    fn met(&self, wanted: &CatalogRequest<'_>) -> Vec<usize> {
+        if self.conditional.is_empty() {
+            return Vec::new();
+        }
         let paths = paths::worked_on(wanted);
-        let met: Vec<_> = self.conditional.iter().filter(|some| some.met(&paths)).collect();
-        self.visible().chain(met.into_iter().map(|some| &some.visible.entry))
+        let met = self.conditional.iter().enumerate().filter(|(_, some)| some.met(&paths));
+        met.map(|(at, _)| at + self.visible.len()).collect()
+    }
+
+    /// The index over the skills of [`Cataloger::offered`], by their place in it.
+    pub fn ranking_of_offered(&self, wanted: &CatalogRequest<'_>) -> Arc<SearchIndex> {
+        if self.conditional.is_empty() {
+            return Arc::clone(self.ranking());
+        }
+        Arc::new(SearchIndex::build(self.offered(wanted).map(document)))
     }
 
     /// The list for one turn.
     pub fn catalog(&self, wanted: &CatalogRequest<'_>, contents: &dyn SkillContents) -> Catalog {
-        let mut fitted = fit::fit(self, wanted, contents);
-        fitted.placed.extend(self.hidden.iter().cloned());
+        let fitted = fit::fit(self, wanted, contents);
+        let mut placed = account::report(self, &fitted);
+        placed.extend(self.hidden.iter().cloned());
         // Stable: inside one way of being shown the order is that of the text.
-        fitted.placed.sort_by_key(|placed| placed.shown);
-        let fit::FittedCatalog { prefix, tail, tokens, placed } = fitted;
-        Catalog { prefix, tail, tokens, placed }
+        placed.sort_by_key(|placed| placed.shown);
+        let prefix = fitted.prefix().to_owned();
+        Catalog { prefix, tail: fitted.tail, tokens: fitted.tokens, placed }
+    }
+
+    /// The same list without a word on what became of each skill, for a loop that works on many requests.
+    pub fn text(&self, wanted: &CatalogRequest<'_>, contents: &dyn SkillContents) -> CatalogText {
+        let fitted = fit::fit(self, wanted, contents);
+        let in_prefix = if fitted.shows == Prefix::All { self.visible.len() } else { 0 };
+        let described = (0..in_prefix).chain(fitted.chosen.iter().map(|one| one.at));
+        CatalogText {
+            described: described.map(|at| self.skill(at).entry.id()).collect(),
+            prefix: fitted.prefix().to_owned(),
+            tail: fitted.tail,
+        }
     }
 
     /// A skill by its position: first those that are always visible, then the conditional ones.
@@ -262,15 +309,17 @@ impl Cataloger {
     }
 
     /// The ranking over all skills, by their positions; built at the first use.
-    fn ranking(&self) -> &SearchIndex {
+    fn ranking(&self) -> &Arc<SearchIndex> {
         self.ranking.get_or_init(|| {
             let all = self.visible.len() + self.conditional.len();
-            SearchIndex::build((0..all).map(|at| &self.skill(at).entry).map(|entry| Document {
-                name: entry.name().as_str(),
-                description: &entry.skill.description,
-            }))
+            let entries = (0..all).map(|at| &self.skill(at).entry);
+            Arc::new(SearchIndex::build(entries.map(document)))
         })
     }
+}
+
+fn document(entry: &Arc<Entry>) -> Document<'_> {
+    Document { name: entry.name().as_str(), description: &entry.skill.description }
 }
 
 impl CatalogEntry {

@@ -19,6 +19,7 @@
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
 //! | `formats` | the kinds of files that a skill says it is for |
+//! | `tables` | the table that is meant where none is named |
 //! | `tool_requests`, `file_requests` | requests that a tool answers, and which call that is |
 //! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
@@ -42,6 +43,7 @@ mod formats;
 mod reading;
 mod router;
 mod script;
+mod tables;
 mod tool_answers;
 mod tool_requests;
 mod unmet;

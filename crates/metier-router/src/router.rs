@@ -2,10 +2,10 @@
 //! tidy:allow-cjk
 //!
 //! Nothing is tried twice, except what was interrupted, once. A skill is chosen by the registry's
-//! search over names and descriptions, the one that `search` and the catalog use too; it is built
-//! when it is needed, once in a run (a thousand skills take milliseconds).
+//! search over names and descriptions, the one that `search` and the catalog use too. Its index is built
+//! when it is needed, and kept as long as the same skills are offered: many requests rank the same ones.
 
-use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -15,16 +15,15 @@ use metier_model::{
     Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
-use metier_skill::own_tools::LIST_DIR;
 use metier_skill::{FailureCode, text};
 use serde_json::json;
 
 use crate::answer::{Ending, Voice};
 use crate::commands::{self, Command};
-use crate::entities::{RequestEntities, extension, is_chinese};
+use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
 use crate::tool_requests::{ToolRequest, tool_request};
-use crate::{formats, reading, script, tool_answers, unmet};
+use crate::{formats, reading, script, tables, unmet};
 
 /// The most skills that one request is given.
 const MAX_SKILLS: usize = 2;
@@ -32,18 +31,90 @@ const MAX_SKILLS: usize = 2;
 const MAX_RANKED: usize = 8;
 /// How many skills are named when none fits.
 const MAX_NEAR: usize = 3;
+const LIST_DIR: &str = tables::LIST_DIR;
 /// Characters of the request that a plan repeats.
 const GOAL_CHARS: usize = 300;
 
 /// The offline model.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Router;
+#[derive(Debug, Default)]
+pub struct Router {
+    /// The index of the skills that were offered last.
+    ranking: Mutex<Option<Ranking>>,
+}
+
+/// Skills and their index.
+#[derive(Debug, Clone)]
+struct Ranking {
+    offered: Arc<[OfferedSkill]>,
+    index: Arc<SearchIndex>,
+}
 
 impl Router {
     /// What to do next. Pure: the same view gives the same decision.
     pub fn decide(&self, turn: &Turn) -> Decision {
         let voice = Voice::of(&turn.view.request);
-        if turn.view.loaded.is_empty() { choose(turn, voice) } else { follow(turn, voice) }
+        if turn.view.loaded.is_empty() { self.choose(turn, voice) } else { follow(turn, voice) }
+    }
+
+    /// Nothing is loaded yet: a skill, or the answer that there is none.
+    fn choose(&self, turn: &Turn, voice: Voice) -> Decision {
+        let selects = |past: &&PastAction| matches!(past.action, Some(Action::SelectSkills { .. }));
+        let tried: Vec<&PastAction> = turn.past().filter(selects).collect();
+        let again = may_try_again(&tried);
+        if let Some(last) = tried.last().filter(|_| !again) {
+            return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
+        }
+        if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
+            return decision;
+        }
+        if let Some(decision) = tables::look(turn).filter(|_| tried.is_empty()) {
+            return decision;
+        }
+        let files = tables::files(turn);
+        let ranking = self.rank(turn, &files);
+        let chosen = chosen(&ranking, turn, &files);
+        if chosen.is_empty() {
+            let near: Vec<&OfferedSkill> = ranking
+                .iter()
+                .filter_map(|ranked| turn.view.offered.get(ranked.document))
+                .collect();
+            let near = &near[..near.len().min(MAX_NEAR)];
+            let close = ranking.first().is_some_and(|best| best.confidence > 0.0);
+            return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(near, close));
+        }
+        let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
+        if turn.view.last_turn {
+            return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
+        }
+        let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
+        let reason = reason.collect::<Vec<_>>().join(" ");
+        let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
+        let mut plan = plan(turn, voice, &names.join(", "));
+        mark(&mut plan, "s1", StepStatus::InProgress);
+        with_plan(turn, plan, Action::SelectSkills { skills, reason })
+    }
+
+    /// The offered skills that have anything to do with the request, best first.
+    fn rank(&self, turn: &Turn, files: &[String]) -> Vec<Hit> {
+        let request = tables::with_grammar(&turn.view.request, files);
+        self.index(&turn.view.offered).rank(&request, MAX_RANKED)
+    }
+
+    /// The index of these skills: the one that is there, if it is theirs.
+    fn index(&self, offered: &Arc<[OfferedSkill]>) -> Arc<SearchIndex> {
+        let kept = || self.ranking.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept().clone();
+        let is_theirs =
+            |known: &Ranking| Arc::ptr_eq(&known.offered, offered) || known.offered == *offered;
+        if let Some(known) = known.filter(is_theirs) {
+            return known.index;
+        }
+        let documents = offered
+            .iter()
+            .map(|skill| Document { name: &skill.name, description: &skill.description });
+        let index = Arc::new(SearchIndex::build(documents));
+        *kept() = Some(Ranking { offered: Arc::clone(offered), index: Arc::clone(&index) });
+        index
     }
 }
 
@@ -67,42 +138,6 @@ impl Model for Router {
     }
 }
 
-/// Nothing is loaded yet: a skill, or the answer that there is none.
-fn choose(turn: &Turn, voice: Voice) -> Decision {
-    let selects = |past: &&PastAction| matches!(past.action, Some(Action::SelectSkills { .. }));
-    let tried: Vec<&PastAction> = turn.past().filter(selects).collect();
-    let again = may_try_again(&tried);
-    if let Some(last) = tried.last().filter(|_| !again) {
-        return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
-    }
-    if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
-        return decision;
-    }
-    if let Some(decision) = looks_for_table(turn).filter(|_| tried.is_empty()) {
-        return decision;
-    }
-    let files = files(turn);
-    let ranking = rank(turn, &files);
-    let chosen = chosen(&ranking, turn, &files);
-    if chosen.is_empty() {
-        let near: Vec<&OfferedSkill> =
-            ranking.iter().filter_map(|ranked| turn.view.offered.get(ranked.document)).collect();
-        let near = &near[..near.len().min(MAX_NEAR)];
-        let close = ranking.first().is_some_and(|best| best.confidence > 0.0);
-        return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(near, close));
-    }
-    let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
-    if turn.view.last_turn {
-        return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
-    }
-    let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
-    let reason = reason.collect::<Vec<_>>().join(" ");
-    let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
-    let mut plan = plan(turn, voice, &names.join(", "));
-    mark(&mut plan, "s1", StepStatus::InProgress);
-    with_plan(turn, plan, Action::SelectSkills { skills, reason })
-}
-
 /// The call of a tool that answers the request, or the answer that it gave. A project without a README
 /// is left to the skills.
 fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
@@ -114,92 +149,23 @@ fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
     let Some((tool, args)) = wanted.call() else {
         return Some(finish(turn, voice, Ending::Done, voice.help(&turn.view.offered)));
     };
-    let calls = |tool: &str| {
-        let is_call = |past: &&PastAction| matches!(&past.action, Some(Action::CallTool { tool: called, .. }) if called == tool);
-        turn.past().find(is_call)
-    };
-    match calls(tool) {
+    match tables::call_of(turn, tool) {
         Some(past) if !past.ok && wanted == ToolRequest::Project => None,
         Some(past) => {
-            let listed = if tool == LIST_DIR { None } else { calls(LIST_DIR) };
             // What is there instead, to name the nearest.
-            let (folder, _) = wanted.missing(past).unwrap_or_default();
-            let looks = wanted.missing(past).is_some() && listed.is_none() && !turn.view.last_turn;
-            if looks && tool != LIST_DIR && offers(turn, LIST_DIR) {
+            let listed = tables::call_of(turn, LIST_DIR).filter(|_| tool != LIST_DIR);
+            if let Some((folder, _)) = wanted.missing(past)
+                && listed.is_none()
+                && tool != LIST_DIR
+                && tables::may_call(turn, LIST_DIR)
+            {
                 return Some(Decision::to(Action::call(LIST_DIR, json!({"path": folder}))));
             }
             let ending = if past.ok { Ending::Read } else { Ending::GaveUp };
             Some(finish(turn, voice, ending, voice.tool_result(&wanted, past, listed)))
         }
-        None if turn.view.last_turn => None,
-        None => offers(turn, tool).then(|| Decision::to(Action::call(tool, args))),
+        None => tables::may_call(turn, tool).then(|| Decision::to(Action::call(tool, args))),
     }
-}
-
-fn offers(turn: &Turn, tool: &str) -> bool {
-    turn.view.tools.iter().any(|offer| offer.name == tool)
-}
-
-/// The call that lists the folder, where a table is asked for and none is named.
-fn looks_for_table(turn: &Turn) -> Option<Decision> {
-    let entities = RequestEntities::of(&turn.view.request, &turn.view.files);
-    let wants = entities.ranks && entities.files.is_empty() && !entities.numbers.is_empty();
-    let can = !turn.view.last_turn && listing(turn).is_none() && offers(turn, LIST_DIR);
-    (wants && can).then(|| Decision::to(Action::call(LIST_DIR, json!({"path": "."}))))
-}
-
-fn listing(turn: &Turn) -> Option<&PastAction> {
-    turn.past().find(
-        |past| matches!(&past.action, Some(Action::CallTool { tool, .. }) if tool == LIST_DIR),
-    )
-}
-
-/// The files that were given, or the only table of the folder where one was looked for.
-fn files(turn: &Turn) -> Cow<'_, [String]> {
-    match only_table(turn) {
-        Some(table) => Cow::Owned(vec![table.to_owned()]),
-        None => Cow::Borrowed(&turn.view.files),
-    }
-}
-
-fn only_table(turn: &Turn) -> Option<&str> {
-    if !turn.view.files.is_empty() {
-        return None;
-    }
-    let listed = listing(turn).filter(|past| past.ok)?;
-    let mut tables = tool_answers::names_of_kind(listed, &["csv", "tsv"]);
-    tables.next().filter(|_| tables.next().is_none())
-}
-
-/// The offered skills that have anything to do with the request, best first.
-fn rank(turn: &Turn, files: &[String]) -> Vec<Hit> {
-    let offered = turn.view.offered.iter();
-    let documents =
-        offered.map(|skill| Document { name: &skill.name, description: &skill.description });
-    let request = with_grammar(&turn.view.request, files);
-    SearchIndex::build(documents).rank(&request, MAX_RANKED)
-}
-
-/// The request, with words for what it says by grammar alone: `各产品销量` and `top 3 products by units` have no
-/// word for a breakdown. Only where a file is named: "the highest mountain" is about no table.
-fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, str> {
-    // Charts and sorted tables are other work.
-    const OTHERS: &[&str] = &["图", "画", "排序", "chart", "plot", "draw", "graph", "sort"];
-    let is_other = OTHERS.iter().any(|word| request.contains(word));
-    let entities = RequestEntities::of(request, given);
-    if !is_chinese(request) && !entities.ranks || is_other {
-        return Cow::Borrowed(request);
-    }
-    if entities.files.is_empty() || entities.groups.is_empty() && entities.measures.is_empty() {
-        return Cow::Borrowed(request);
-    }
-    let groups = if entities.groups.is_empty() { "" } else { " breakdown by column" };
-    let measures = if entities.measures.is_empty() { "" } else { " total" };
-    let kind = match entities.files.first().and_then(|file| extension(file)) {
-        Some(kind) if entities.ranks => format!(" {kind}"),
-        _ => String::new(),
-    };
-    Cow::Owned(format!("{request}{groups}{measures}{kind}"))
 }
 
 /// The skills that fire: all that are called by name, or else the best.
@@ -311,7 +277,7 @@ fn read_out(turn: &Turn, voice: Voice, skill: &LoadedText) -> Step {
 fn filled(turn: &Turn, skill: &LoadedText, at: usize, commands: &[Command]) -> Option<Filled> {
     let fill = |request: &str| {
         let (rest, is_call) = without_call(request, &skill.name);
-        let mut entities = RequestEntities::of(&rest, &files(turn));
+        let mut entities = RequestEntities::of(&rest, &tables::files(turn));
         if is_call {
             entities.add_arguments(&rest);
         }
@@ -377,13 +343,14 @@ fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> 
     let ended_well = last.data["exit_code"].as_i64().is_none_or(|code| code == 0)
         && last.data["timed_out"] != serde_json::Value::Bool(true);
     if last.ok && ended_well {
-        let entities = RequestEntities::of(&turn.view.request, &files(turn));
+        let entities = RequestEntities::of(&turn.view.request, &tables::files(turn));
+        // With several skills, what one does not do is the other's.
         let unmet = if turn.view.loaded.len() > 1 {
             Vec::new()
         } else {
             unmet::unmet(&turn.view.request, &entities, args, &skill.body)
         };
-        let notes = voice.notes(&unmet, only_table(turn));
+        let notes = voice.notes(&unmet, tables::only_table(turn));
         (format!("{notes}{}", voice.script_done(skill, relative_path, last)), Ending::Done)
     } else {
         (voice.script_failed(skill, relative_path, args, last), Ending::GaveUp)

@@ -12,7 +12,7 @@ use metier_fs::{Dir, FileMark, RootError, SkillRoot, TreeFile, TreeLimits, list_
 use metier_loader::tool::{LoadableSkill, SkillLibrary, SkillTool};
 use metier_loader::{BodyLimits, LoadError, MemoryFiles, SkillFiles, load_body};
 use metier_policy::Effect;
-use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, DisplayLevel, SkillContents};
+use metier_registry::catalog::{Catalog, CatalogRequest, CatalogText, Cataloger, SkillContents};
 use metier_registry::{Entry, Index};
 use metier_skill::fence::frontmatter_digest;
 use metier_skill::{Digest, MAX_FILE_BYTES, RelPath, SkillId};
@@ -180,10 +180,9 @@ impl<'g> GatedContents<'g> {
     }
 
     /// The bodies that a catalog shows, in its order.
-    pub fn shown(&self, catalog: &Catalog) -> Vec<ShownBody> {
+    pub fn shown(&self, catalog: &CatalogText) -> Vec<ShownBody> {
         let judged = self.judged.borrow();
-        let full = catalog.shown(DisplayLevel::Full);
-        let opened = full.filter_map(|placed| judged.get(&placed.id.parse().ok()?)?.as_ref());
+        let opened = catalog.described.iter().filter_map(|id| judged.get(id)?.as_ref());
         opened.map(|opened| opened.body.clone()).collect()
     }
 
@@ -243,7 +242,7 @@ pub fn skill_tool(
 #[cfg(test)]
 mod tests {
     use metier_loader::tool::AllowAll;
-    use metier_registry::catalog::CatalogFormat;
+    use metier_registry::catalog::{CatalogFormat, DisplayLevel};
     use metier_registry::{Root, ScanOptions, scan};
     use metier_skill::Source;
     use serde_json::json;

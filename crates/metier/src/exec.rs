@@ -120,7 +120,7 @@ impl Session {
         let executor = Arc::new(metier.executor(
             Arc::new(scan.index.clone()),
             guard,
-            Vec::new(),
+            Arc::default(),
             &folder,
             &Key::default(),
             String::new(),

@@ -32,7 +32,7 @@ impl Metier {
         &self,
         index: Arc<Index>,
         guard: Guard,
-        offered: Vec<SkillId>,
+        offered: Arc<[SkillId]>,
         folder: &RunFolder,
         key: &Key,
         request: String,

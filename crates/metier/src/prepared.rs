@@ -3,15 +3,16 @@
 //! One request needs all of it, and so do ten thousand; [`Session::prepare`] keeps it between them. What a
 //! run is allowed, shown and given is put together here and nowhere else, for one run and for many.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use metier_agent::folder::keep_out_of_git;
-use metier_agent::setup_builder::SetupBuilder;
+use metier_agent::setup_builder::{SetupBuilder, SharedSetup};
 use metier_agent::{LocalExecutor, Note, Observer, Record, RunFolder, ToolCard, Unrecorded};
 use metier_cancel::CancelToken;
 use metier_model::{Key, Model, ModelInfo};
 use metier_policy::Invoker;
-use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger, DisplayLevel};
+use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger};
 use metier_registry::{Entry, Index, Scan};
 use metier_skill::text::quoted;
 use metier_tools::{GatedContents, Toolbox};
@@ -42,10 +43,13 @@ pub(crate) struct SharedParts {
     tools: Toolbox,
     by_project: Vec<String>,
     cataloger: Cataloger,
+    /// What `paths` of skills are relative to.
+    bases: Vec<PathBuf>,
     /// Those that a model may name by their source.
     shadowed: Vec<Arc<Entry>>,
     /// What is the same for all runs, once the first has made it.
-    offers: OnceLock<Vec<ToolCard>>,
+    offers: OnceLock<Arc<[ToolCard]>>,
+    setup: SharedSetup,
 }
 
 /// One request to a session.
@@ -108,8 +112,10 @@ impl Session {
             tools,
             by_project,
             cataloger,
+            bases: metier.path_bases(),
             shadowed,
             offers: OnceLock::new(),
+            setup: SharedSetup::default(),
         })
     }
 
@@ -138,21 +144,20 @@ impl Session {
             budget: metier.catalog_budget(CatalogBudget::Configured),
             request: Some(call.request),
             files: &files,
-            bases: &metier.path_bases(),
+            bases: &shared.bases,
             reader: CatalogReader::OwnLoop,
             ..CatalogRequest::default()
         };
         let contents = GatedContents::new(gate, metier.settings().body_limits);
-        let catalog = cataloger.catalog(&asked, &contents);
+        let catalog = cataloger.text(&asked, &contents);
         let shown = contents.shown(&catalog);
-        let offered: Vec<&Entry> = cataloger.offered(&asked).map(|entry| &**entry).collect();
+        let offered: Vec<&Arc<Entry>> = cataloger.offered(&asked).collect();
         let shadowed: Vec<&Entry> = shared.shadowed.iter().map(|entry| &**entry).collect();
         let offered_ids = offered.iter().map(|entry| entry.id()).collect();
         let named = self.named_by_person(call.request, call.earlier);
         let (index, guard) = (Arc::clone(&shared.index), guard.clone());
         let executor = metier.executor(index, guard, offered_ids, &folder, key, named);
-        let full = catalog.shown(DisplayLevel::Full);
-        let listed = full.filter_map(|shown| shown.id.parse().ok()).collect();
+        let listed = catalog.described.iter().cloned().collect();
         let info = metier.recorded_info(self.model_name(), model.info());
         let plan = self.plan_mode()?;
         let cap = cap_for(executor.cap, plan, info.window);
@@ -161,7 +166,7 @@ impl Session {
         let offers = if let Some(offers) = shared.offers.get() {
             offers.clone()
         } else {
-            let made = executor.offers()?;
+            let made = executor.offers()?.into();
             shared.offers.get_or_init(|| made).clone()
         };
         let mut setup = SetupBuilder {
@@ -174,6 +179,7 @@ impl Session {
             catalog: &catalog,
             shown,
             offered: &offered,
+            ranking: &|| cataloger.ranking_of_offered(&asked),
             shadowed: &shadowed,
             tools: offers,
             chosen,
@@ -182,6 +188,7 @@ impl Session {
             plan,
             model: info,
             mode: self.mode,
+            shared: &shared.setup,
         }
         .build();
         setup.model_by_project.clone_from(&shared.by_project);

@@ -52,7 +52,8 @@ fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<Str
     let Op::Tool { args, .. } = op else { return None };
     let path = args.get("path")?.as_str()?.trim_end_matches('/');
     let is_missing = outcome.code == Some(FailureCode::NotFound);
-    let card = setup.skills.iter().find(|card| is_missing && card.offered && card.name == path)?;
+    let card =
+        setup.skills.iter().find(|card| is_missing && card.offered && *card.name == *path)?;
     Some(format!("`{}` is a skill: load it with `select_skills`.", card.name))
 }
 

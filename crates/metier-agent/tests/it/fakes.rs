@@ -7,9 +7,9 @@ use metier_agent::executor::{ActionContext, Asked, DecidedAction, Judgement};
 use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
-    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, OuterCeilings,
-    PinnedSkill, Record, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, State,
-    ToolCard,
+    Agent, Approver, AutoApprove, Event, Executor, KnownParts, Mode, NoApprover, Op, Outcome,
+    OuterCeilings, PinnedSkill, Record, RunId, RunLimits, RunSkills, Setup, SilentObserver,
+    SkillCard, State, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, PlanMode, Scripted, ToolOffer};
@@ -141,9 +141,9 @@ fn card(id: &str) -> SkillCard {
     let (source, name) = id.split_once(':').expect("an id");
     SkillCard {
         id: id.parse().expect("an id"),
-        name: name.to_owned(),
-        source: source.to_owned(),
-        description: format!("About {name}."),
+        name: name.into(),
+        source: source.into(),
+        description: format!("About {name}.").into(),
         pinned: PinnedSkill { digest: Digest::of(id.as_bytes()), mark: None },
         offered: true,
         listed: false,
@@ -174,15 +174,15 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
     Setup {
         request: "do it".to_owned(),
         files: Vec::new(),
-        system: "Rules and skills.".to_owned(),
-        system_for_call: "Rules and skills.".to_owned(),
+        system: "Rules and skills.".into(),
+        system_for_call: "Rules and skills.".into(),
         opening: "# Request\n\ndo it\n".to_owned(),
         model: model.info(),
         plan: PlanMode::On,
         model_by_project: Vec::new(),
         agent: None,
         shown: Vec::new(),
-        tools: vec![tool("write_file", true), tool("read_file", false)],
+        tools: [tool("write_file", true), tool("read_file", false)].into(),
         chosen: Vec::new(),
         limits: RunLimits::default(),
         denied: Vec::new(),
@@ -191,6 +191,7 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         outer: OuterCeilings::default(),
         index_hash: Digest::of(b"index"),
         skills: ids.iter().map(|id| card(id)).collect(),
+        parts: KnownParts::default(),
     }
 }
 

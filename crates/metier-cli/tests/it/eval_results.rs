@@ -34,6 +34,35 @@ fn start(home: &TestHome, args: &[&str]) -> Child {
 }
 
 #[test]
+fn a_folder_that_is_named_stands_for_the_cases_of_its_skills() {
+    let home = TestHome::new();
+    let skill = "project/.agent/skills/letters";
+    home.write(
+        &format!("{skill}/SKILL.md"),
+        "---\nname: letters\ndescription: Write letters. Use when the user asks for a letter.\n---\nWrite.\n",
+    );
+    home.write(&format!("{skill}/data.json"), "{}");
+    let list = r#"[{"query": "write a letter to Ada", "should_trigger": true}]"#;
+    home.write(&format!("{skill}/evals/triggers.json"), list);
+    home.write("project/package.json", "{}");
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    for folder in [".agent/skills/letters/evals", ".agent/skills/letters", ".agent/skills"] {
+        let ran = run(&home, &["eval", "run", "--json", folder]);
+        assert_eq!(ran.json()["units"]["planned"], 1, "{folder}: {}", ran.stderr);
+        assert_eq!(ran.json()["cases"][0]["skill"], "letters", "{folder}");
+    }
+    home.write(
+        "project/.agent/evals/one.yaml",
+        "input: what is the capital of France?\nexpected: {skills: []}\n",
+    );
+    let ran = run(&home, &["eval", "run", "--json", "."]);
+    assert_eq!(ran.json()["units"]["planned"], 2, "{}", ran.stderr);
+    home.write("project/nothing/read.me", "");
+    let none = run(&home, &["eval", "run", "nothing"]);
+    assert!(none.code == 1 && none.stderr.contains("no case files in nothing"), "{}", none.stderr);
+}
+
+#[test]
 fn a_skill_that_no_case_names_is_part_of_every_result() {
     let home = cases("input: own it\nexpected: {output: {contains: done}}\n");
     let folder = home.skill("project/.agent/skills/own", "own", "Owns things. Use for owning.");

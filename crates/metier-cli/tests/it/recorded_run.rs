@@ -8,9 +8,9 @@ use metier_agent::executor::{DecidedAction, Judgement};
 use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Anchors, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome,
-    OuterCeilings, PinnedSkill, RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver,
-    SkillCard, ToolCard,
+    Agent, Anchors, Approver, AutoApprove, Event, Executor, KnownParts, Mode, NoApprover, Op,
+    Outcome, OuterCeilings, PinnedSkill, RunFolder, RunId, RunLimits, RunSkills, Setup,
+    SilentObserver, SkillCard, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -166,9 +166,9 @@ impl Case {
     fn setup(&self) -> Setup {
         let card = |name: &str, subagent: bool| SkillCard {
             id: format!("user:{name}").parse().expect("an id"),
-            name: name.to_owned(),
-            source: "user".to_owned(),
-            description: format!("The {name}."),
+            name: name.into(),
+            source: "user".into(),
+            description: format!("The {name}.").into(),
             pinned: PinnedSkill { digest: Digest::of(name.as_bytes()), mark: None },
             offered: true,
             listed: false,
@@ -187,19 +187,16 @@ impl Case {
         Setup {
             request: self.request.clone(),
             files: vec!["data.txt".to_owned()],
-            system: "Work on it.".to_owned(),
-            system_for_call: "Work on it.".to_owned(),
+            system: "Work on it.".into(),
+            system_for_call: "Work on it.".into(),
             opening: format!("Request: {}", self.request),
             model: ModelInfo { provider: self.provider.to_owned(), ..model() },
             plan: PlanMode::On,
             model_by_project: Vec::new(),
             agent: None,
             shown: Vec::new(),
-            tools: vec![
-                tool("grep", false),
-                tool("write_file", true),
-                tool("network_request", true),
-            ],
+            tools: [tool("grep", false), tool("write_file", true), tool("network_request", true)]
+                .into(),
             chosen: Vec::new(),
             denied: Vec::new(),
             limits: RunLimits::default(),
@@ -208,6 +205,7 @@ impl Case {
             outer: OuterCeilings::default(),
             index_hash: Digest::of(b"index"),
             skills: vec![card("finder", false), card("researcher", true)],
+            parts: KnownParts::default(),
         }
     }
 

@@ -38,7 +38,8 @@ impl CaseSource {
     }
 }
 
-/// The case files that are meant: those of `paths` (files and folders), or all of the project and its skills.
+/// The case files that are meant: those of `paths` (files and folders), or all of the project and its skills. Of a
+/// skill's folder, of one that holds skills, and of a project, those are meant that lie where they belong.
 pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSource>> {
     let top = metier.workspace();
     let skills = skill_folders(metier);
@@ -62,7 +63,7 @@ pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSou
             )
         })?;
         if is_dir(&real) {
-            for file in case_files(&real) {
+            for file in case_files_below(&real, &skills) {
                 add(file.clone(), skill_of(&file));
             }
         } else {
@@ -80,11 +81,30 @@ pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSou
         }
     }
     if found.is_empty() {
+        let named: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let places = if named.is_empty() { FOLDER.to_owned() } else { named.join(", ") };
         return Err(EvalError::NoCases {
-            message: format!("there are no case files in {FOLDER}, nor in `evals` of a skill here"),
+            message: format!(
+                "there are no case files in {places}, nor in `evals` of a skill there"
+            ),
         });
     }
     Ok(found)
+}
+
+/// The case files of a folder that a person names. What else lies beside a `SKILL.md` is the skill's own, and what
+/// else lies in a project the project's.
+fn case_files_below(named: &Path, skills: &[(PathBuf, String)]) -> Vec<PathBuf> {
+    let is_below = |folder: &&PathBuf| folder.starts_with(named);
+    let below: Vec<&PathBuf> = skills.iter().map(|(folder, _)| folder).filter(is_below).collect();
+    let own = match named.join(FOLDER) {
+        _ if below.iter().any(|folder| **folder == named) => Vec::new(),
+        of_project if is_dir(&of_project) => case_files(&of_project),
+        _ => case_files(named),
+    };
+    own.into_iter()
+        .chain(below.iter().flat_map(|folder| case_files(&folder.join(SKILL_FOLDER))))
+        .collect()
 }
 
 /// The folders of the project's skills, with their names.

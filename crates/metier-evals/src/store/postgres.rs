@@ -224,8 +224,8 @@ impl EvalStore for PostgresStore {
     }
 
     fn lease(&self, plan: &Digest, worker: &str, most: usize) -> Result<Vec<Lease>> {
-        let (id, most) = (plan.as_bytes().as_slice(), i64::try_from(most).unwrap_or(i64::MAX));
-        let seconds = self.lease.as_secs_f64();
+        let statement = statements::lease(i64::try_from(most).unwrap_or(i64::MAX));
+        let (id, seconds) = (plan.as_bytes().as_slice(), self.lease.as_secs_f64());
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let request = format!("{}-{number}", self.session);
         let rows = self.database.run(async |client, tries| {
@@ -237,8 +237,8 @@ impl EvalStore for PostgresStore {
                     return Ok(rows);
                 }
             }
-            let statement = client.prepare_cached(statements::LEASE).await?;
-            client.query(&statement, &[&id, &most, &seconds, &worker, &request]).await
+            let statement = client.prepare_cached(&statement).await?;
+            client.query(&statement, &[&id, &seconds, &worker, &request]).await
         })?;
         if rows.is_empty() {
             self.give_up_spent(plan)?;

@@ -3,31 +3,29 @@
 //! Only tells; `fit` decides.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::fit::Prefix;
-use super::{CatalogEntry, Cataloger, DisplayLevel, DisplayReason, Ranked};
+use super::fit::{FittedCatalog, Prefix};
+use super::{CatalogEntry, Cataloger, DisplayLevel, DisplayReason};
 
 /// A description in the tail.
+#[derive(Debug)]
 pub(super) struct Chosen {
     /// The skill's position.
     pub(super) at: usize,
     pub(super) reason: DisplayReason,
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     pub(super) tokens: usize,
     /// Whether the description is shorter than it would be with more room.
     pub(super) cut: bool,
 }
 
-/// A line for every skill that a model may see: those of the prefix, with what their descriptions
+/// A line for every skill that a model could see: those of the prefix, with what their descriptions
 /// cost there; those that apply to the files at hand, of which the first ones without a description
-/// are named; and what was chosen for the tail.
-pub(super) fn report(
-    all: &Cataloger,
-    (met, also): (&[usize], usize),
-    chosen: &[Chosen],
-    (prefix, costs): (Prefix, &[usize]),
-    hits: &[Ranked],
-) -> Vec<CatalogEntry> {
+/// are named; what was chosen for the tail; and those that apply to other files.
+pub(super) fn report(all: &Cataloger, fitted: &FittedCatalog) -> Vec<CatalogEntry> {
+    let FittedCatalog { met, also, chosen, hits, shows: prefix, .. } = fitted;
+    let (prefix, costs) = (*prefix, &fitted.prefix.costs);
     let ranks: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(1..).collect();
     let mut placed = Vec::with_capacity(all.visible.len() + met.len());
     let mut full = vec![false; all.visible.len() + all.conditional.len()];
@@ -83,7 +81,7 @@ pub(super) fn report(
         line.rank = rank;
         placed.push(line);
     }
-    let mut named = also;
+    let mut named = *also;
     // In the order in which they were tried.
     let mut waiting: Vec<usize> = met.iter().copied().filter(|at| !full[*at]).collect();
     waiting.sort_by_key(|at| ranks.get(at).copied().unwrap_or(usize::MAX));
@@ -93,6 +91,14 @@ pub(super) fn report(
         let message = "it applies to a file you are working on; no room for its description";
         let entry = &all.skill(at).entry;
         placed.push(CatalogEntry::new(entry, shown, DisplayReason::DescriptionOverBudget, message));
+    }
+    let first = all.visible.len();
+    for (at, some) in all.conditional.iter().enumerate() {
+        if !met.contains(&(at + first)) {
+            let message = some.unmet_message();
+            let (shown, reason) = (DisplayLevel::Omitted, DisplayReason::PathsUnmet);
+            placed.push(CatalogEntry::new(&some.visible.entry, shown, reason, message));
+        }
     }
     placed
 }

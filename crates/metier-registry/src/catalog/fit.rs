@@ -20,24 +20,40 @@
 //! search, one that is too long costs the request: where an estimate is in doubt, less is shown.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use metier_skill::estimate_tokens;
 
-use super::account::{Chosen, report};
-use super::paths::worked_on;
+use super::account::Chosen;
 use super::visible::Visible;
-use super::{
-    CatalogEntry, CatalogFormat, CatalogRequest, Cataloger, DisplayLevel, DisplayReason, Ranked,
-    SkillContents,
-};
+use super::written::{WrittenEntry, WrittenPrefix};
+use super::{CatalogFormat, CatalogRequest, Cataloger, DisplayReason, Ranked, SkillContents};
 
-/// The text and what became of the skills that a model may see.
-#[derive(Debug, Default)]
+/// The text, and what was decided about the skills that a model may see.
+#[derive(Debug)]
 pub(super) struct FittedCatalog {
-    pub(super) prefix: String,
+    /// The part that is the same for every request.
+    pub(super) prefix: Arc<WrittenPrefix>,
+    /// Whether anything is written: not where not even a frame fits.
+    pub(super) is_written: bool,
+    /// How much of the skills the prefix shows, or would show.
+    pub(super) shows: Prefix,
     pub(super) tail: String,
     pub(super) tokens: usize,
-    pub(super) placed: Vec<CatalogEntry>,
+    /// The descriptions in the tail.
+    pub(super) chosen: Vec<Chosen>,
+    /// The skills that apply to the files at hand.
+    pub(super) met: Vec<usize>,
+    /// How many of those without a description are named.
+    pub(super) also: usize,
+    pub(super) hits: Vec<Ranked>,
+}
+
+impl FittedCatalog {
+    /// The text of the prefix.
+    pub(super) fn prefix(&self) -> &str {
+        if self.is_written { &self.prefix.text } else { "" }
+    }
 }
 
 /// More tokens than any list has.
@@ -78,110 +94,93 @@ pub(super) fn fit(
     wanted: &CatalogRequest<'_>,
     contents: &dyn SkillContents,
 ) -> FittedCatalog {
-    let paths = worked_on(wanted);
-    let first = all.visible.len();
-    let met: Vec<usize> = (0..all.conditional.len())
-        .filter(|at| all.conditional[*at].met(&paths))
-        .map(|at| at + first)
-        .collect();
-    let mut fitted = fit_shown(all, &met, wanted, contents);
-    let unmet = all.conditional.iter().enumerate().filter(|(at, _)| !met.contains(&(at + first)));
-    fitted.placed.extend(unmet.map(|(_, some)| {
-        let message = some.unmet_message();
-        CatalogEntry::new(
-            &some.visible.entry,
-            DisplayLevel::Omitted,
-            DisplayReason::PathsUnmet,
-            message,
-        )
-    }));
-    fitted
-}
-
-fn fit_shown(
-    all: &Cataloger,
-    met: &[usize],
-    wanted: &CatalogRequest<'_>,
-    contents: &dyn SkillContents,
-) -> FittedCatalog {
     let format = wanted.format;
     let budget = wanted.budget.unwrap_or(NO_LIMIT);
-    if all.visible.is_empty() && met.is_empty() {
-        return FittedCatalog::default();
+    let prefix = all.written.prefix(wanted, || prefix(all, wanted, contents));
+    let met = all.met(wanted);
+    let nothing = FittedCatalog {
+        shows: prefix.shows,
+        prefix: Arc::clone(&prefix),
+        is_written: false,
+        tail: String::new(),
+        tokens: 0,
+        chosen: Vec::new(),
+        met,
+        also: 0,
+        hits: Vec::new(),
+    };
+    if all.visible.is_empty() && nothing.met.is_empty() {
+        return nothing;
     }
-    let (mut prefix, kind, costs) = prefix(all, wanted, contents);
-    let opening = match kind {
+    let opening = match prefix.shows {
         Prefix::All => String::new(),
         // No skill is always visible: the frame comes and goes with those that apply.
         Prefix::Nothing => [&format.opening(), format.entries(false)].concat(),
         Prefix::Names | Prefix::Number => format.entries(true).to_owned(),
     };
-    let fixed = [prefix.as_str(), &opening, &format.closing(&[])].map(estimate_tokens);
-    let placed = |chosen: &[Chosen], also: usize, hits: &[Ranked]| {
-        report(all, (met, also), chosen, (kind, &costs), hits)
-    };
-    let Some(room) = budget.checked_sub(fixed.iter().sum()) else {
+    let frame = [opening.as_str(), &format.closing(&[])].map(estimate_tokens);
+    let Some(room) = budget.checked_sub(prefix.tokens + frame.iter().sum::<usize>()) else {
         // Where not even the frame fits, nothing is written, names included.
-        let placed = report(all, (met, 0), &[], (Prefix::Number, &costs), &[]);
-        return FittedCatalog { placed, ..FittedCatalog::default() };
+        return FittedCatalog { shows: Prefix::Number, ..nothing };
     };
     let request = wanted.request.map(str::trim).filter(|request| !request.is_empty());
-    let needs_ranking = kind != Prefix::All || !met.is_empty();
+    let needs_ranking = prefix.shows != Prefix::All || !nothing.met.is_empty();
     let mut hits = match request.filter(|_| needs_ranking) {
         Some(request) => all.ranking().rank_scores(request, MAX_CONSIDERED),
         None => Vec::new(),
     };
-    hits.retain(|(at, _)| *at < all.visible.len() || met.contains(at));
+    hits.retain(|(at, _)| *at < all.visible.len() || nothing.met.contains(at));
     let mut room =
         Room { all, wanted, contents, left: room, taken: HashSet::new(), chosen: Vec::new() };
-    let waiting = room.descriptions(met, kind, &hits);
+    let waiting = room.descriptions(&nothing.met, prefix.shows, &hits);
     let mut chosen = room.chosen;
     let mut also = waiting.len();
     let mut tail = assemble(wanted, &opening, &chosen, &waiting[..also]);
     // The parts are estimated apart; a rounding must not break the budget.
-    let before = estimate_tokens(&prefix);
-    while before + estimate_tokens(&tail) > budget && !(chosen.is_empty() && also == 0) {
+    let mut tokens = prefix.tokens + estimate_tokens(&tail);
+    while tokens > budget && !(chosen.is_empty() && also == 0) {
         if also > 0 {
             also -= 1;
         } else {
             chosen.pop();
         }
         tail = assemble(wanted, &opening, &chosen, &waiting[..also]);
+        tokens = prefix.tokens + estimate_tokens(&tail);
     }
-    let tokens = before + estimate_tokens(&tail);
-    if prefix.is_empty() && chosen.is_empty() && also == 0 {
-        prefix.clear();
-        return FittedCatalog { placed: placed(&[], 0, &hits), ..FittedCatalog::default() };
+    if prefix.text.is_empty() && chosen.is_empty() && also == 0 {
+        return FittedCatalog { hits, ..nothing };
     }
-    let placed = placed(&chosen, also, &hits);
-    FittedCatalog { prefix, tail, tokens, placed }
+    FittedCatalog { is_written: true, tail, tokens, chosen, also, hits, ..nothing }
 }
 
-/// The part that is the same for every request, how much it shows, and what each description in it
-/// costs.
+/// The part that is the same for every request.
 fn prefix(
     all: &Cataloger,
     wanted: &CatalogRequest<'_>,
     contents: &dyn SkillContents,
-) -> (String, Prefix, Vec<usize>) {
+) -> WrittenPrefix {
     let format = wanted.format;
     let budget = wanted.budget.unwrap_or(NO_LIMIT);
+    let of = |text: String, shows: Prefix, costs: Vec<usize>| WrittenPrefix {
+        tokens: estimate_tokens(&text),
+        text,
+        shows,
+        costs,
+    };
     if all.visible.is_empty() {
-        return (String::new(), Prefix::Nothing, Vec::new());
+        return of(String::new(), Prefix::Nothing, Vec::new());
     }
     if let Some((text, costs)) = everything(all, wanted, contents) {
-        return (text, Prefix::All, costs);
+        return of(text, Prefix::All, costs);
     }
     let list: Vec<&str> = all.visible.iter().map(|visible| visible.entry.name().as_str()).collect();
     let whole = [format.opening(), format.names(&list, wanted.reader)].concat();
-    if estimate_tokens(&whole) <= budget - budget / 4 {
-        return (whole, Prefix::Names, Vec::new());
+    let names = of(whole, Prefix::Names, Vec::new());
+    if names.tokens <= budget - budget / 4 {
+        return names;
     }
-    (
-        [format.opening(), format.number(list.len(), wanted.reader)].concat(),
-        Prefix::Number,
-        Vec::new(),
-    )
+    let number = [format.opening(), format.number(list.len(), wanted.reader)].concat();
+    of(number, Prefix::Number, Vec::new())
 }
 
 /// All descriptions, if they fit.
@@ -206,14 +205,17 @@ fn everything(
     let mut spent = estimate_tokens(&text) + estimate_tokens(&format.closing(&[]));
     let mut costs = Vec::with_capacity(all.visible.len());
     for (at, visible) in all.visible.iter().enumerate() {
-        let entry = format.entry(visible, contents, at == 0);
-        let tokens = estimate_tokens(&entry);
-        spent += tokens;
+        let entry = if at == 0 {
+            WrittenEntry::new(format.entry(visible, contents, true))
+        } else {
+            all.written.entry(all, at, format, contents)
+        };
+        spent += entry.tokens;
         if spent > budget {
             return None;
         }
-        text.push_str(&entry);
-        costs.push(tokens);
+        text.push_str(&entry.text);
+        costs.push(entry.tokens);
     }
     Some((text, costs))
 }
@@ -231,7 +233,7 @@ fn assemble(
     }
     for one in chosen {
         // Entries are written as if another stood before them.
-        let text = one.text.as_str();
+        let text = &*one.text;
         let first = tail.ends_with('[') && wanted.format == CatalogFormat::Json;
         tail.push_str(if first { text.strip_prefix(',').unwrap_or(text) } else { text });
     }
@@ -297,11 +299,13 @@ impl<'a> Room<'a, '_> {
         waiting
     }
 
+    fn entry(&self, at: usize) -> WrittenEntry {
+        self.all.written.entry(self.all, at, self.wanted.format, self.contents)
+    }
+
     /// Shows a skill, if there is room.
     fn add(&mut self, at: usize, reason: DisplayReason) -> bool {
-        let visible: &'a Visible = self.all.skill(at);
-        let text = self.wanted.format.entry(visible, self.contents, false);
-        let tokens = estimate_tokens(&text);
+        let WrittenEntry { text, tokens } = self.entry(at);
         if tokens > self.left {
             return false;
         }
@@ -318,12 +322,17 @@ impl<'a> Room<'a, '_> {
         open.retain(|at| !self.taken.contains(at));
         for (done, at) in open.iter().copied().enumerate() {
             let share = self.left / (open.len() - done);
-            let whole: &'a Visible = self.all.skill(at);
+            let whole = self.all.skill(at);
             let cuts: Vec<Visible> = CUT_CHARS.iter().filter_map(|most| whole.cut(*most)).collect();
             let last = cuts.len();
-            for (try_number, visible) in std::iter::once(whole).chain(&cuts).enumerate() {
-                let text = self.wanted.format.entry(visible, self.contents, false);
-                let tokens = estimate_tokens(&text);
+            for try_number in 0..=last {
+                let cut = try_number.checked_sub(1).map(|number| &cuts[number]);
+                let WrittenEntry { text, tokens } = match cut {
+                    None => self.entry(at),
+                    Some(cut) => {
+                        WrittenEntry::new(self.wanted.format.entry(cut, self.contents, false))
+                    }
+                };
                 // The shortest form may take from what others would get.
                 let room = if try_number == last { self.left } else { share };
                 if tokens <= room {
@@ -346,8 +355,7 @@ impl<'a> Room<'a, '_> {
         }
         for at in self.turn_order().take(count.min(64)) {
             let sure = hits.iter().take(ALWAYS_SHOWN).any(|hit| hit.0 == at);
-            let text = self.wanted.format.entry(&self.all.visible[at], self.contents, false);
-            let tokens = estimate_tokens(&text);
+            let tokens = self.entry(at).tokens;
             // A long description would take the place of several that fit the request.
             if !sure && tokens <= whole / 8 {
                 picks.push((at, tokens));
@@ -396,7 +404,7 @@ impl<'a> Room<'a, '_> {
             !shelved && hits.iter().take(ALWAYS_SHOWN).any(|hit| !self.taken.contains(&hit.0));
         let below = if is_short { &[] } else { hits };
         for &(document, score) in below.iter().filter(|hit| !self.taken.contains(&hit.0)) {
-            let cost = estimate_tokens(self.all.skill(document).description()) + 12;
+            let cost = self.all.skill(document).description_tokens() + 12;
             rest.push((score / thrift(cost as f32), document));
         }
         rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -330,6 +330,7 @@ proptest! {
         works_on_table in any::<bool>(),
         budget in proptest::option::of(0usize..1500),
         format in proptest::sample::select(FORMATS.to_vec()),
+        before in (proptest::sample::select(FORMATS.to_vec()), proptest::option::of(0usize..1500)),
         request in proptest::option::of("[a-z .]{0,40}"),
         turn in any::<u64>(),
     ) {
@@ -346,6 +347,7 @@ proptest! {
             .iter()
             .map(|entry| (entry.name().as_str().to_owned(), entry.skill.description.to_string()))
             .collect();
+        let used = self::cataloger(entries.clone());
         let cataloger = cataloger(entries);
         let wanted =
             CatalogRequest { format, budget, request: request.as_deref(), turn, ..CatalogRequest::default() };
@@ -385,6 +387,12 @@ proptest! {
         for placed in catalog.shown(DisplayLevel::Named) {
             prop_assert!(text.contains(&placed.name));
         }
-        prop_assert_eq!(cataloger.catalog(&wanted, &MetadataOnly), catalog);
+        let described = catalog.shown(DisplayLevel::Full).map(|shown| shown.id.parse().expect("an id"));
+        let described: Vec<SkillId> = described.collect();
+        let (prefix, tail) = (catalog.prefix.clone(), catalog.tail.clone());
+        prop_assert_eq!(cataloger.text(&wanted, &MetadataOnly), CatalogText { prefix, tail, described });
+        // What is kept between requests is never that of another format or budget.
+        used.catalog(&CatalogRequest { format: before.0, budget: before.1, ..plain }, &MetadataOnly);
+        prop_assert_eq!(used.catalog(&wanted, &MetadataOnly), catalog);
     }
 }

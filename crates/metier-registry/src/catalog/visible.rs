@@ -4,9 +4,10 @@
 //! the caller; this module knows no rules.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use metier_skill::estimate_tokens;
 use metier_skill::text::clip;
 
 use super::DisplayReason;
@@ -21,6 +22,8 @@ pub(super) struct Visible {
     pub(super) entry: Arc<Entry>,
     /// The description as it is shown, where that is not all of it.
     clipped: Option<String>,
+    /// What the description costs, once that was asked for.
+    tokens: OnceLock<usize>,
 }
 
 impl Visible {
@@ -29,15 +32,17 @@ impl Visible {
             Cow::Owned(clipped) => Some(clipped),
             Cow::Borrowed(_) => None,
         };
-        Self { entry: Arc::clone(entry), clipped }
+        Self { entry: Arc::clone(entry), clipped, tokens: OnceLock::new() }
     }
 
     /// The same skill with at most `chars` characters of its description; `None` where it has no more.
     pub(super) fn cut(&self, chars: usize) -> Option<Self> {
         match clip(self.description(), chars) {
-            Cow::Owned(clipped) => {
-                Some(Self { entry: Arc::clone(&self.entry), clipped: Some(clipped) })
-            }
+            Cow::Owned(clipped) => Some(Self {
+                entry: Arc::clone(&self.entry),
+                clipped: Some(clipped),
+                tokens: OnceLock::new(),
+            }),
             Cow::Borrowed(_) => None,
         }
     }
@@ -45,6 +50,11 @@ impl Visible {
     /// The description as a model sees it: its first characters.
     pub(super) fn description(&self) -> &str {
         self.clipped.as_deref().unwrap_or(&self.entry.skill.description)
+    }
+
+    /// What the description costs, as an estimate.
+    pub(super) fn description_tokens(&self) -> usize {
+        *self.tokens.get_or_init(|| estimate_tokens(self.description()))
     }
 }
 

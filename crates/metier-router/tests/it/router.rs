@@ -332,13 +332,16 @@ fn the_reply_is_a_decision_that_costs_nothing_and_says_the_same_each_time() {
             heard.push_str(&text);
         }
     };
-    let reply = Router.reply(&turn, &mut sink, &CancelToken::new()).expect("a reply");
+    let reply = Router::default().reply(&turn, &mut sink, &CancelToken::new()).expect("a reply");
     assert_eq!(reply.usage, Usage::default());
     assert_eq!(parse_reply(&reply).expect("a decision"), decide(&scene));
-    assert_eq!(Router.reply(&turn, &mut |_| (), &CancelToken::new()).expect("a reply"), reply);
+    assert_eq!(
+        Router::default().reply(&turn, &mut |_| (), &CancelToken::new()).expect("a reply"),
+        reply
+    );
     assert_eq!(heard, reply.text);
     let cancel = CancelToken::new();
     cancel.cancel();
-    assert!(Router.reply(&turn, &mut |_| (), &cancel).is_err());
-    assert_eq!(Router.info().provider, "router");
+    assert!(Router::default().reply(&turn, &mut |_| (), &cancel).is_err());
+    assert_eq!(Router::default().info().provider, "router");
 }

@@ -53,5 +53,5 @@ impl DerefMut for Scene {
 
 /// What the router does next.
 pub(crate) fn decide(scene: &Scene) -> Decision {
-    Router.decide(&scene.turn())
+    Router::default().decide(&scene.turn())
 }

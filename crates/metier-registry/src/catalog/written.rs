@@ -1,0 +1,83 @@
+//! What a format writes of skills, kept from one request to the next: entries with what they cost, and the part
+//! that is the same for every request.
+//!
+//! Only formats that show metadata and nothing else are kept, as the index has it; files are looked at each time.
+
+use std::sync::{Arc, OnceLock};
+
+use metier_skill::estimate_tokens;
+
+use super::fit::Prefix;
+use super::{CatalogFormat, CatalogReader, CatalogRequest, Cataloger, SkillContents};
+
+/// What was written, for the format that was asked for first.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    entries: OnceLock<(CatalogFormat, Vec<OnceLock<WrittenEntry>>)>,
+    prefix: OnceLock<(PrefixKey, Arc<WrittenPrefix>)>,
+}
+
+/// An entry as it stands after another one.
+#[derive(Debug, Clone)]
+pub(super) struct WrittenEntry {
+    pub(super) text: Arc<str>,
+    pub(super) tokens: usize,
+}
+
+impl WrittenEntry {
+    pub(super) fn new(text: String) -> Self {
+        Self { tokens: estimate_tokens(&text), text: text.into() }
+    }
+}
+
+/// What the prefix depends on, besides the skills.
+type PrefixKey = (CatalogFormat, Option<usize>, CatalogReader);
+
+/// The part that is the same for every request.
+#[derive(Debug)]
+pub(super) struct WrittenPrefix {
+    pub(super) text: String,
+    pub(super) tokens: usize,
+    /// How much of the skills it shows.
+    pub(super) shows: Prefix,
+    /// What each description in it costs.
+    pub(super) costs: Vec<usize>,
+}
+
+impl Written {
+    /// The entry of the skill at this position of `all`.
+    pub(super) fn entry(
+        &self,
+        all: &Cataloger,
+        at: usize,
+        format: CatalogFormat,
+        contents: &dyn SkillContents,
+    ) -> WrittenEntry {
+        let write = || WrittenEntry::new(format.entry(all.skill(at), contents, false));
+        if format.needs_contents() {
+            return write();
+        }
+        let (kept, entries) = self.entries.get_or_init(|| {
+            let count = all.visible.len() + all.conditional.len();
+            (format, (0..count).map(|_| OnceLock::new()).collect())
+        });
+        match entries.get(at).filter(|_| *kept == format) {
+            Some(entry) => entry.get_or_init(write).clone(),
+            None => write(),
+        }
+    }
+
+    /// The prefix: the one that is there, or else this one.
+    pub(super) fn prefix(
+        &self,
+        wanted: &CatalogRequest<'_>,
+        write: impl Fn() -> WrittenPrefix,
+    ) -> Arc<WrittenPrefix> {
+        if wanted.format.needs_contents() {
+            return Arc::new(write());
+        }
+        let key = (wanted.format, wanted.budget, wanted.reader);
+        let (kept, prefix) = self.prefix.get_or_init(|| (key, Arc::new(write())));
+        if *kept == key { Arc::clone(prefix) } else { Arc::new(write()) }
+    }
+}
