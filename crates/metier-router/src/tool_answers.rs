@@ -8,9 +8,9 @@ use metier_model::{Action, OfferedSkill, PastAction};
 
 use crate::answer::Voice::{self, Chinese, English};
 use crate::answer::failure_text;
-use crate::reading::cut;
+use crate::reading::{cut, opening};
 use crate::script::is_dry;
-use crate::tool_requests::{ToolRequest, example, opening};
+use crate::tool_requests::{ToolRequest, example};
 
 /// Characters of a result that an answer repeats.
 const RESULT_CHARS: usize = 16_000;

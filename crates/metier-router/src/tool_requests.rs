@@ -423,29 +423,6 @@ fn escaped(text: &str) -> String {
     pattern
 }
 
-/// The title and the first paragraph of a text; badges, images and markup lines are passed over.
-pub(crate) fn opening(text: &str) -> String {
-    let mut title = None;
-    let mut paragraph: Vec<&str> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let passed =
-            line.starts_with(['<', '!', '[', '|', '-', '=', '>', '`']) && paragraph.is_empty();
-        match line.strip_prefix('#') {
-            Some(heading) if paragraph.is_empty() => {
-                title.get_or_insert(heading.trim_start_matches('#').trim());
-            }
-            _ if line.is_empty() && paragraph.is_empty() || passed => {}
-            None if !line.is_empty() => paragraph.push(line),
-            _ => break,
-        }
-    }
-    let paragraph = paragraph.join("\n");
-    match title {
-        Some(title) if !title.is_empty() => format!("{title}\n\n{paragraph}").trim_end().to_owned(),
-        _ => paragraph,
-    }
-}
-
 /// What a person could say to get a skill: the first words that its description quotes.
 pub(crate) fn example(description: &str) -> Option<&str> {
     let quoted = description.split(['"', '“', '”']).nth(1)?;
@@ -568,12 +545,5 @@ mod tests {
         ] {
             assert_eq!(tool_request(request, &[]), None, "{request}");
         }
-    }
-
-    #[test]
-    fn the_opening_is_the_title_and_the_first_paragraph() {
-        let readme = "# Metier\n\n[![badge](x)](y)\n<p>logo</p>\n\nRuns skills.\nSafely.\n\n## Install\n\nMore.\n";
-        assert_eq!(opening(readme), "Metier\n\nRuns skills.\nSafely.");
-        assert_eq!(opening("Just words.\n\nMore."), "Just words.");
     }
 }

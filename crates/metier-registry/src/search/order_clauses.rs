@@ -9,9 +9,10 @@ use super::fold::is_unspaced;
 use super::order_quotes::{BLOT, Masked};
 use super::order_words::{
     ABOUT, ARTICLES, AS_WHAT, BEHIND, CALLS, CHINESE_ARTICLES, CHINESE_GUARDS, CHINESE_KINDS,
-    CHINESE_OPENINGS, CHINESE_POLITE, CHINESE_QUESTION_ENDS, CHINESE_TAIL_BLOCKS, CHINESE_VERBS,
-    CLAUSE_ENDS, GUARDS, KINDS, MEANS, NEGATIONS, NEGATIVE_CHARACTERS, OPENINGS, QUESTIONS,
-    SENTENCE_ENDS, SUBJECTS, SUBORDINATES, TAILS, VERBS,
+    CHINESE_OPENINGS, CHINESE_POLITE, CHINESE_QUESTION_ENDS, CHINESE_TAIL_BLOCKS,
+    CHINESE_TAIL_REPORTS, CHINESE_VERBS, CLAUSE_ENDS, GUARDS, KINDS, MEANS, NEGATIONS,
+    NEGATIVE_CHARACTERS, OPENINGS, QUESTIONS, REPORTS, SENTENCE_ENDS, SUBJECTS, SUBORDINATES,
+    TAILS, VERBS,
 };
 use super::orders::{Force, is_compound, is_name};
 
@@ -58,7 +59,10 @@ pub(super) fn each(line: &Masked, mut give: impl FnMut(&Clause<'_>)) {
         let sentence = text.get(begin..end).unwrap_or_default();
         let asks = mark.is_some_and(|(_, c)| matches!(c, '?' | '？'))
             || CHINESE_QUESTION_ENDS.iter().any(|word| sentence.trim_end().ends_with(word));
-        let (mut start, mut guarded) = (begin, false);
+        // `use the deploy skill, he said`
+        let reported = |word: &str| REPORTS.contains(&word.trim_matches(','));
+        let is_reported = sentence.to_lowercase().split_whitespace().any(reported);
+        let (mut start, mut guarded) = (begin, is_reported);
         for part in sentence.split_inclusive(CLAUSE_ENDS) {
             let inner = part.trim_end_matches(CLAUSE_ENDS);
             give(&Clause { text: inner, start, asks, guarded });
@@ -210,7 +214,9 @@ impl Clause<'_> {
         }
         let found = |name: &str, behind: &str, beside| {
             let tail = behind.trim_start();
-            let goes_on = !CHINESE_TAIL_BLOCKS.iter().any(|word| tail.starts_with(word));
+            let goes_on = !CHINESE_TAIL_BLOCKS.iter().any(|word| tail.starts_with(word))
+                && !CHINESE_TAIL_REPORTS.iter().any(|word| tail.contains(word))
+                && !tail.trim_end().ends_with('了');
             let name_at = place(name);
             goes_on.then(|| Found {
                 name: name_at..name_at + name.len(),

@@ -90,6 +90,9 @@ pub(super) const GUARDS: &[&str] = &[
     "asked", "ask", "asks", "think", "thinks", "thought", "wonder", "wondering", "means", "phrase", "sentence",
     "quote", "string", "words", "translate", "explain", "repeat", "echo", "example", "e.g", "e.g.", "why", "how",
 ];
+/// What makes a whole sentence somebody's words.
+pub(super) const REPORTS: &[&str] =
+    &["said", "says", "told", "wrote", "asked", "claims", "claimed", "suggested", "suggests"];
 /// Verbs whose clause is about a skill that it names with *with*.
 #[rustfmt::skip]
 pub(super) const ABOUT: &[&str] = &[
@@ -142,6 +145,9 @@ pub(super) const CHINESE_TAIL_BLOCKS: &[&str] = &[
     "为什么", "为何", "什么", "做什么", "吗", "呢", "吧？", "需要", "应该", "能", "可", "行不行", "好", "安全", "要多", "要花", "是否",
     "和", "与", "或", "坏", "已", "还", "都", "总", "经常", "曾", "技能",
 ];
+/// What follows where it is told what came of its use.
+pub(super) const CHINESE_TAIL_REPORTS: &[&str] =
+    &["失败", "报错", "出错", "崩溃", "怎么", "为什么", "是不是", "会不会", "行不行", "好不好"];
 /// What a clause that says one of these makes of those behind it.
 #[rustfmt::skip]
 pub(super) const CHINESE_GUARDS: &[&str] = &[
