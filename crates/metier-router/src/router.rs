@@ -15,6 +15,7 @@ use metier_model::{
     Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_skill::own_tools::LIST_DIR;
 use metier_skill::{FailureCode, text};
 use serde_json::json;
 
@@ -31,7 +32,6 @@ const MAX_SKILLS: usize = 2;
 const MAX_RANKED: usize = 8;
 /// How many skills are named when none fits.
 const MAX_NEAR: usize = 3;
-const LIST_DIR: &str = tables::LIST_DIR;
 /// Characters of the request that a plan repeats.
 const GOAL_CHARS: usize = 300;
 

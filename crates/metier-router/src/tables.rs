@@ -7,13 +7,11 @@
 use std::borrow::Cow;
 
 use metier_model::{Action, Decision, PastAction, Turn};
+use metier_skill::own_tools::LIST_DIR;
 use serde_json::json;
 
 use crate::entities::{RequestEntities, extension, is_chinese};
 use crate::tool_answers::names_of_kind;
-
-/// The tool that lists a folder.
-pub(crate) const LIST_DIR: &str = "list_dir";
 
 /// Whether a tool is offered, and its result can still be used.
 pub(crate) fn may_call(turn: &Turn, tool: &str) -> bool {

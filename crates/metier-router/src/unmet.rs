@@ -16,7 +16,6 @@ const FILTERS: &[&str] = &[
     "ignoring",
     "ignore",
     "besides",
-    "only",
     "whose",
 ];
 /// What may stand before a year, a month or a value.
@@ -94,19 +93,16 @@ const WISHES: &[&str] = &[
     "open",
     "sort",
     "explain",
-    "tell",
     "deploy",
     "overwrite",
     "update",
     "edit",
     "append",
     "fix",
-    "print",
     "message",
     "tweet",
     "store",
     "put",
-    "add",
     "compare",
     "install",
 ];
@@ -207,7 +203,9 @@ fn english(
             && extension(value).is_none()
             && word != "of"
             && !is_named(value);
-        let length = if at > 0 && FILTERS.contains(&word) && !next.is_empty() {
+        // `only for North`; but `only the total` leaves nothing out.
+        let only = word == "only" && (BEFORE_VALUE.contains(&next) || is_proper);
+        let length = if only || at > 0 && FILTERS.contains(&word) && !next.is_empty() {
             phrase(&words[at..], &lower[at..])
         } else if BEFORE_VALUE.contains(&word) && (is_year || MONTHS.contains(&next) || is_proper) {
             2
@@ -298,7 +296,12 @@ fn value(clause: &str) -> Option<String> {
         ["为", "等于", "="].iter().find_map(|mark| Some((clause.find(mark)?, *mark)))?;
     let before = clause[..at].trim_end();
     let behind = clause[at + mark.len()..].trim_start();
-    let is_other = ["作", "分", "成", "因", "认", "称"].iter().any(|end| before.ends_with(end))
+    let is_other = [
+        "作", "分", "成", "因", "认", "称", "汇总", "整理", "转换", "保存", "输出", "变", "改",
+        "存", "写",
+    ]
+    .iter()
+    .any(|end| before.ends_with(end))
         || behind.starts_with("什么");
     let column = before
         .rsplit(|c: char| c.is_whitespace() || "里中的把对".contains(c))
@@ -347,6 +350,9 @@ mod tests {
             ),
             ("summarise sales.csv by region and product", &[]),
             ("sum the Units by Region in sales.csv", &[]),
+            ("give me only the total units in sales.csv", &[]),
+            ("group sales.csv by region and add up the units", &[]),
+            ("total units in sales.csv, only for North", &["only for North"]),
             ("where is the total of units in sales.csv?", &[]),
             ("统计 sales.csv 中 region 为 North 的 units", &["region 为 North"]),
             ("按 region 汇总 sales.csv，除 North 外", &["除 North 外"]),
@@ -356,6 +362,7 @@ mod tests {
             ("按 region 汇总 sales.csv 并发送给张三", &["发送给张三"]),
             ("sales.csv 中销量最低的 2 个产品", &["最低"]),
             ("按 region 汇总 sales.csv", &[]),
+            ("把 sales.csv 按 region 汇总为表格", &[]),
             ("sales.csv 里每个产品的平均价格是多少", &[]),
         ] {
             let entities = RequestEntities::of(request, &[]);
