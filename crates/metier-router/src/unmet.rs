@@ -41,7 +41,7 @@ const MONTHS: &[&str] = &[
     "today",
     "yesterday",
 ];
-/// Orders and figures that nothing is told about.
+/// Orders and figures that scripts seldom have an option for.
 const OTHERS: &[&str] = &[
     "bottom",
     "lowest",
@@ -150,7 +150,7 @@ const CHINESE_WISHES: &[&str] = &[
 const CHINESE_JOINTS: &[&str] = &["并且", "并", "然后", "再", "同时", "还要", "最后", "，"];
 
 /// The parts of a request that a script with these arguments does not do; `body` is the skill's text, which
-/// may speak of doing them.
+/// may promise them.
 pub(crate) fn unmet(
     request: &str,
     entities: &RequestEntities,
@@ -368,7 +368,7 @@ mod tests {
             let entities = RequestEntities::of(request, &[]);
             assert_eq!(unmet(request, &entities, &args, ""), wanted, "{request}");
         }
-        // What the script is given is done, and so is what the skill speaks of.
+        // What the script is given is done, and so is what the skill promises.
         let entities = RequestEntities::default();
         let given = ["North".to_owned()];
         assert_eq!(unmet("count all, excluding North", &entities, &given, ""), [""; 0]);

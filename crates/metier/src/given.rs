@@ -58,7 +58,7 @@ impl Metier {
         Ok(GivenFile::Text { path, text: metier_loader::fenced(&label, &part) })
     }
 
-    /// A given file as a run is told of it: from the workspace, or by its absolute path.
+    /// A given file as a run knows it: from the workspace, or by its absolute path.
     pub(crate) fn given_path(&self, file: &Path) -> Option<String> {
         let real = metier_fs::canonical(&self.base_dir().join(file)).ok()?;
         self.below_workspace(&real).or_else(|| real.to_str().map(ToOwned::to_owned))

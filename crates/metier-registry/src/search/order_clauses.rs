@@ -37,7 +37,7 @@ pub(super) struct Clause<'l> {
     start: usize,
     /// Its sentence asks something.
     asks: bool,
-    /// An earlier part of its sentence makes it depend on something, or makes it somebody's words.
+    /// An earlier part of its sentence makes it depend on something, or makes it a quotation.
     guarded: bool,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn each(line: &Masked, mut give: impl FnMut(&Clause<'_>)) {
     }
 }
 
-/// Whether a clause makes those behind it depend on it, or somebody's words.
+/// Whether a clause makes those behind it depend on it, or quotes them.
 fn guards(clause: &str) -> bool {
     let lower = clause.to_lowercase();
     let is_guard = |word: &str| GUARDS.contains(&word) || NEGATIONS.contains(&word);

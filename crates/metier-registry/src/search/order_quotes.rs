@@ -1,7 +1,7 @@
 //! A line with what stands in quotation marks blotted out, byte for byte, so that places stay the same.
 //! tidy:allow-cjk
 //!
-//! Quoted words are somebody else's: `grep "use the deploy skill" log.txt` orders nothing. A mark that is
+//! Quoted words are not the person's own: `grep "use the deploy skill" log.txt` orders nothing. A mark that is
 //! never closed quotes the rest. A name alone beside the word skill stays: there the marks say that it is a
 //! name.
 

@@ -1,4 +1,5 @@
-//! The words by which an order is told from a sentence about a skill. Data only (tidy:allow-cjk).
+//! The words that make a sentence an order for a skill, and those that make it a sentence about one.
+//! Data only, in English and Chinese (tidy:allow-cjk).
 
 pub(super) const SENTENCE_ENDS: &str = ".!?。！？";
 pub(super) const CLAUSE_ENDS: &[char] = &[',', ';', '，', '；', '、'];
@@ -74,7 +75,7 @@ pub(super) const NEGATIONS: &[&str] = &[
     "mustn't", "isn't", "aren't", "wasn't", "without", "instead", "rather", "avoid", "avoiding", "refuse", "stop",
     "nobody", "none", "neither", "nor", "forbid", "forbidden", "unless", "except",
 ];
-/// What makes the rest of a clause somebody's words, or a thing that is only spoken of.
+/// What makes the rest of a clause a quotation, or something that is only mentioned.
 #[rustfmt::skip]
 pub(super) const SUBORDINATES: &[&str] = &[
     "how", "that", "which", "who", "whom", "whose", "why", "what", "when", "where", "whether", "if", "because",
@@ -90,7 +91,7 @@ pub(super) const GUARDS: &[&str] = &[
     "asked", "ask", "asks", "think", "thinks", "thought", "wonder", "wondering", "means", "phrase", "sentence",
     "quote", "string", "words", "translate", "explain", "repeat", "echo", "example", "e.g", "e.g.", "why", "how",
 ];
-/// What makes a whole sentence somebody's words.
+/// What makes a whole sentence a quotation.
 pub(super) const REPORTS: &[&str] =
     &["said", "says", "told", "wrote", "asked", "claims", "claimed", "suggested", "suggests"];
 /// Verbs whose clause is about a skill that it names with *with*.
@@ -145,7 +146,7 @@ pub(super) const CHINESE_TAIL_BLOCKS: &[&str] = &[
     "为什么", "为何", "什么", "做什么", "吗", "呢", "吧？", "需要", "应该", "能", "可", "行不行", "好", "安全", "要多", "要花", "是否",
     "和", "与", "或", "坏", "已", "还", "都", "总", "经常", "曾", "技能",
 ];
-/// What follows where it is told what came of its use.
+/// What follows in a report of what came of its use.
 pub(super) const CHINESE_TAIL_REPORTS: &[&str] =
     &["失败", "报错", "出错", "崩溃", "怎么", "为什么", "是不是", "会不会", "行不行", "好不好"];
 /// What a clause that says one of these makes of those behind it.

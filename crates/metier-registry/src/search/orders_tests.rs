@@ -1,4 +1,5 @@
-//! Which requests order a skill by its name, and which only mention it (tidy:allow-cjk).
+//! Which requests order a skill by its name, and which only mention it: the sentences that a person
+//! writes, and those in which a stranger could hide a call (tidy:allow-cjk).
 
 use super::orders::{Force, asked_by_name, unknown_order};
 
