@@ -53,6 +53,7 @@ const MEASURES: &[&str] = &[
 const TOPS: &[&str] = &["top", "best", "largest", "biggest", "highest"];
 pub(crate) const ROWS: &[&str] =
     &["row", "rows", "line", "lines", "entry", "entries", "record", "records"];
+const LOWS: &[&str] = &["bottom", "worst", "lowest", "smallest", "fewest", "least"];
 /// Words after a measure that are no column.
 const NO_COLUMN: &[&str] =
     &["up", "value", "values", "number", "numbers", "amount", "column", "columns"];
@@ -154,7 +155,8 @@ impl RequestEntities {
     /// `top 3 products by units`: groups of products, measured in units.
     fn read_top(&mut self, words: &[Word]) {
         for (at, word) in words.iter().enumerate() {
-            if !TOPS.contains(&word.lower.as_str()) {
+            let is_low = LOWS.contains(&word.lower.as_str());
+            if !TOPS.contains(&word.lower.as_str()) && !is_low {
                 continue;
             }
             let mut rest = words[at + 1..].iter().filter(|next| !is_number(&next.text));
@@ -170,8 +172,11 @@ impl RequestEntities {
                 // Rows are no column to group by.
                 if !ROWS.contains(&group.lower.as_str()) {
                     self.groups.insert(0, group.text.clone());
-                    self.ranks = true;
+                    self.ranks = !is_low;
                 }
+                // How many of the smallest is no number for scripts that give the largest.
+                let number = words.get(at + 1).filter(|_| is_low);
+                self.numbers.retain(|known| number.is_none_or(|number| *known != number.text));
             }
         }
     }

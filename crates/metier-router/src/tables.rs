@@ -61,6 +61,14 @@ pub(crate) fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, st
     if !is_chinese(request) && !entities.ranks || entities.files.is_empty() || nothing {
         return Cow::Borrowed(request);
     }
+    // A question has other words than the work that answers it.
+    if let ([group, ..], [measure, ..], [file, ..]) =
+        (&entities.groups[..], &entities.measures[..], &entities.files[..])
+        && entities.ranks
+        && ["which ", "what "].iter().any(|word| request.to_lowercase().starts_with(word))
+    {
+        return Cow::Owned(format!("total {measure} by {group}, a breakdown of {file}"));
+    }
     let groups = if entities.groups.is_empty() { "" } else { " breakdown by column" };
     let measures = if entities.measures.is_empty() { "" } else { " total" };
     let kind = match entities.files.first().and_then(|file| extension(file)) {

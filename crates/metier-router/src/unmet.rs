@@ -368,6 +368,13 @@ mod tests {
             let entities = RequestEntities::of(request, &[]);
             assert_eq!(unmet(request, &entities, &args, ""), wanted, "{request}");
         }
+        // The smallest are grouped as the largest are, and nothing takes their number.
+        let lowest = RequestEntities::of("bottom 2 products by units in sales.csv", &[]);
+        assert_eq!(
+            (lowest.groups, lowest.measures),
+            (vec!["products".into()], vec!["units".into()])
+        );
+        assert_eq!((lowest.numbers, lowest.ranks), (Vec::new(), false));
         // What the script is given is done, and so is what the skill promises.
         let entities = RequestEntities::default();
         let given = ["North".to_owned()];
