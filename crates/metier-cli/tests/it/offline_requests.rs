@@ -288,6 +288,7 @@ fn a_file_from_elsewhere_reaches_the_script_however_it_is_written() {
             run(&home, &["-C", &place, "run", "--yes", "total units by region", "--file", file]);
         assert!(output.stdout.contains("units by region"), "{file}: {output:?}");
     }
-    let output = run(&home, &["-C", &place, "run", "read ~/proj/notes.txt"]);
+    // In the home directory each read is asked about.
+    let output = run(&home, &["-C", &place, "run", "--yes", "read ~/proj/notes.txt"]);
     assert!(output.stdout.contains("Call the plumber."), "{output:?}");
 }
