@@ -135,7 +135,9 @@ impl RequestEntities {
                 if *mark == "前" && number.is_some() && measure.is_empty() && !behind.is_empty() {
                     if !ROWS.contains(&behind) {
                         push(&mut self.groups, behind);
-                        number.iter().for_each(|number| push(&mut self.numbers, number));
+                        if let Some(number) = &number {
+                            push(&mut self.numbers, number);
+                        }
                         return true;
                     }
                     continue;

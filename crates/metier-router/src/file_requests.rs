@@ -98,22 +98,21 @@ fn lines(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
             || **word == *name
             || name.ends_with(&format!("/{word}"))
     };
-    if !lower.iter().all(|word| is_known(&word)) {
+    if !lower.iter().all(|word| is_known(word)) {
         return None;
     }
     let number = |word: &&str| word.parse::<usize>().ok().filter(|number| *number > 0);
-    let (first, last) = match &lower[..at] {
-        [.., "first", count] => (1, number(count)?),
-        _ => {
-            let text =
-                lower[at + 1..].iter().take_while(|word| !matches!(**word, "of" | "in" | "from"));
-            let numbers: Vec<usize> =
-                text.flat_map(|word| word.split('-')).filter_map(|it| number(&it)).collect();
-            match numbers[..] {
-                [one] => (one, one),
-                [first, last] if first <= last => (first, last),
-                _ => return None,
-            }
+    let (first, last) = if let [.., "first", count] = &lower[..at] {
+        (1, number(count)?)
+    } else {
+        let text =
+            lower[at + 1..].iter().take_while(|word| !matches!(**word, "of" | "in" | "from"));
+        let numbers: Vec<usize> =
+            text.flat_map(|word| word.split('-')).filter_map(|it| number(&it)).collect();
+        match numbers[..] {
+            [one] => (one, one),
+            [first, last] if first <= last => (first, last),
+            _ => return None,
         }
     };
     Some(ToolRequest::Lines { path: file.clone(), first, last })
@@ -162,7 +161,7 @@ fn of_kind(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
             || path.as_deref().is_some_and(|path| path == word.trim_end_matches('/'))
     };
     let rest = lower.iter().enumerate().filter(|(place, _)| *place + 1 != at && *place != at);
-    let small = rest.map(|(_, word)| word).all(|word| is_rest(&word));
+    let small = rest.map(|(_, word)| word).all(|word| is_rest(word));
     (asks && small && KINDS.contains(&kind)).then(|| ToolRequest::OfKind {
         path: path.unwrap_or_else(|| ".".to_owned()),
         extension: kind.to_owned(),
@@ -176,12 +175,9 @@ fn what_is(words: &[String], lower: &[&str]) -> Option<ToolRequest> {
         ["what", "does", name, "do"]
         | ["what", "does", "the", name, "skill", "do"]
         | ["what", "does", "the", "skill", name, "do"]
-        | ["describe", "the", name, "skill"]
-        | ["explain", "the", name, "skill"]
+        | ["describe" | "explain", "the", name, "skill"]
         | ["what", "is", "the", name, "skill"] => skill(name),
-        ["what", "is", name] | ["whats", name] | ["describe", name] if name.contains('-') => {
-            skill(name)
-        }
+        ["what", "is", name] | ["whats" | "describe", name] if name.contains('-') => skill(name),
         ["what", "is", "in" | "inside", _] | ["whats", "in" | "inside", _] => {
             let folder = words.last()?.trim_end_matches('/');
             let is_folder = extension(folder).is_none()

@@ -130,7 +130,7 @@ impl Clause<'_> {
             let before = found.len();
             let verb =
                 first + usize::from(*head == "try" && lower.get(first + 1) == Some(&"using"));
-            object(words, verb + 1, *lower.get(verb).unwrap_or(head), Force::Ordered, found);
+            object(words, verb + 1, lower.get(verb).unwrap_or(head), Force::Ordered, found);
             ordered = found.len() > before;
         }
         let is_free = !QUESTIONS.contains(head) && !SUBJECTS.contains(head);
