@@ -98,7 +98,7 @@ fn lines(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
             || **word == *name
             || name.ends_with(&format!("/{word}"))
     };
-    if !lower.iter().all(|word| is_known(word)) {
+    if !lower.iter().all(is_known) {
         return None;
     }
     let number = |word: &&str| word.parse::<usize>().ok().filter(|number| *number > 0);
@@ -161,7 +161,7 @@ fn of_kind(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
             || path.as_deref().is_some_and(|path| path == word.trim_end_matches('/'))
     };
     let rest = lower.iter().enumerate().filter(|(place, _)| *place + 1 != at && *place != at);
-    let small = rest.map(|(_, word)| word).all(|word| is_rest(word));
+    let small = rest.map(|(_, word)| word).all(is_rest);
     (asks && small && KINDS.contains(&kind)).then(|| ToolRequest::OfKind {
         path: path.unwrap_or_else(|| ".".to_owned()),
         extension: kind.to_owned(),
