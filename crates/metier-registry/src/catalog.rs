@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `visible` | which skills a model may see at all, and why not the others |
 //! | `paths` | which files are worked on, for skills that apply to some files only |
-//! | `fit` | what is shown in full, by name, or not at all, within the budget |
+//! | `fit`, `prefix` | what is shown in full, by name, or not at all, within the budget |
 //! | `account` | what became of every skill, in words |
 //! | `write` | the six formats |
 //! | `written` | what they wrote, kept for the next request |
@@ -23,6 +23,7 @@
 mod account;
 mod fit;
 mod paths;
+mod prefix;
 #[cfg(test)]
 mod tests;
 mod visible;
@@ -37,7 +38,7 @@ use serde::Serialize;
 
 use crate::index::{Entry, Index};
 use crate::search::{Document, SearchIndex};
-use fit::Prefix;
+use prefix::Prefix;
 use visible::{Conditional, Visible};
 use written::Written;
 

@@ -70,7 +70,7 @@ pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
     let places = metier_policy::PolicyPlaces::new(absolute(&workspace).expect("a path"));
     LocalExecutor {
         index: Arc::new(scan(&[], &ScanOptions::default()).index),
-        offered: Vec::new(),
+        offered: Arc::default(),
         listed: BTreeSet::new(),
         pinned: BTreeMap::new(),
         policy: Arc::new(Policy::new(places)),
@@ -109,7 +109,7 @@ fn run(
     let executor = Arc::new(executor(dir.path(), tools));
     let model = scripted(json!([call("lookup", json!({"key": "the door"})), answer("done")]));
     let mut setup = setup(&model);
-    setup.tools = executor.offers().expect("offers");
+    setup.tools = executor.offers().expect("offers").into();
     assert!(setup.tools.iter().any(|card| card.offer.name == "lookup"
         && card.offer.schema["required"] == json!(["key"])
         && card.changes == (risk != Risk::Low)));

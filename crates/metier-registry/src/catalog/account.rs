@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::fit::{FittedCatalog, Prefix};
+use super::fit::FittedCatalog;
+use super::prefix::Prefix;
 use super::{CatalogEntry, Cataloger, DisplayLevel, DisplayReason};
 
 /// A description in the tail.

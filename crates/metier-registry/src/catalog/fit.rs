@@ -25,8 +25,9 @@ use std::sync::Arc;
 use metier_skill::estimate_tokens;
 
 use super::account::Chosen;
+use super::prefix::{NO_LIMIT, Prefix, WrittenPrefix, write_prefix};
 use super::visible::Visible;
-use super::written::{WrittenEntry, WrittenPrefix};
+use super::written::WrittenEntry;
 use super::{CatalogFormat, CatalogRequest, Cataloger, DisplayReason, Ranked, SkillContents};
 
 /// The text, and what was decided about the skills that a model may see.
@@ -56,8 +57,6 @@ impl FittedCatalog {
     }
 }
 
-/// More tokens than any list has.
-const NO_LIMIT: usize = usize::MAX / 4;
 /// How many of a ranking are considered.
 const MAX_CONSIDERED: usize = 300;
 /// Descriptions by rotation, and the room below which there are none.
@@ -76,19 +75,6 @@ const MAX_MISFITS: usize = 4;
 /// the "when to use" lines of public skills; flat from 0.3 to 0.6.
 const IN_ORDER_SHARE: f32 = 0.4;
 
-/// How much of the skills that are always visible the prefix shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prefix {
-    /// Every description.
-    All,
-    /// Every name.
-    Names,
-    /// How many there are.
-    Number,
-    /// Nothing: not even a frame fits, or there are no such skills.
-    Nothing,
-}
-
 pub(super) fn fit(
     all: &Cataloger,
     wanted: &CatalogRequest<'_>,
@@ -96,7 +82,7 @@ pub(super) fn fit(
 ) -> FittedCatalog {
     let format = wanted.format;
     let budget = wanted.budget.unwrap_or(NO_LIMIT);
-    let prefix = all.written.prefix(wanted, || prefix(all, wanted, contents));
+    let prefix = all.written.prefix(wanted, || write_prefix(all, wanted, contents));
     let met = all.met(wanted);
     let nothing = FittedCatalog {
         shows: prefix.shows,
@@ -151,73 +137,6 @@ pub(super) fn fit(
         return FittedCatalog { hits, ..nothing };
     }
     FittedCatalog { is_written: true, tail, tokens, chosen, also, hits, ..nothing }
-}
-
-/// The part that is the same for every request.
-fn prefix(
-    all: &Cataloger,
-    wanted: &CatalogRequest<'_>,
-    contents: &dyn SkillContents,
-) -> WrittenPrefix {
-    let format = wanted.format;
-    let budget = wanted.budget.unwrap_or(NO_LIMIT);
-    let of = |text: String, shows: Prefix, costs: Vec<usize>| WrittenPrefix {
-        tokens: estimate_tokens(&text),
-        text,
-        shows,
-        costs,
-    };
-    if all.visible.is_empty() {
-        return of(String::new(), Prefix::Nothing, Vec::new());
-    }
-    if let Some((text, costs)) = everything(all, wanted, contents) {
-        return of(text, Prefix::All, costs);
-    }
-    let list: Vec<&str> = all.visible.iter().map(|visible| visible.entry.name().as_str()).collect();
-    let whole = [format.opening(), format.names(&list, wanted.reader)].concat();
-    let names = of(whole, Prefix::Names, Vec::new());
-    if names.tokens <= budget - budget / 4 {
-        return names;
-    }
-    let number = [format.opening(), format.number(list.len(), wanted.reader)].concat();
-    of(number, Prefix::Number, Vec::new())
-}
-
-/// All descriptions, if they fit.
-fn everything(
-    all: &Cataloger,
-    wanted: &CatalogRequest<'_>,
-    contents: &dyn SkillContents,
-) -> Option<(String, Vec<usize>)> {
-    let format = wanted.format;
-    let budget = wanted.budget.unwrap_or(NO_LIMIT);
-    // Metadata alone says whether it is worth looking at files.
-    if format.needs_contents() && wanted.budget.is_some() {
-        let mut least = 0;
-        for visible in &all.visible {
-            least += estimate_tokens(visible.description());
-            if least > budget {
-                return None;
-            }
-        }
-    }
-    let mut text = [&format.opening(), format.entries(false)].concat();
-    let mut spent = estimate_tokens(&text) + estimate_tokens(&format.closing(&[]));
-    let mut costs = Vec::with_capacity(all.visible.len());
-    for (at, visible) in all.visible.iter().enumerate() {
-        let entry = if at == 0 {
-            WrittenEntry::new(format.entry(visible, contents, true))
-        } else {
-            all.written.entry(all, at, format, contents)
-        };
-        spent += entry.tokens;
-        if spent > budget {
-            return None;
-        }
-        text.push_str(&entry.text);
-        costs.push(entry.tokens);
-    }
-    Some((text, costs))
 }
 
 fn assemble(

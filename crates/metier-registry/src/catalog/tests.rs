@@ -347,7 +347,7 @@ proptest! {
             .iter()
             .map(|entry| (entry.name().as_str().to_owned(), entry.skill.description.to_string()))
             .collect();
-        let used = self::cataloger(entries.clone());
+        let used = cataloger(entries.clone());
         let cataloger = cataloger(entries);
         let wanted =
             CatalogRequest { format, budget, request: request.as_deref(), turn, ..CatalogRequest::default() };

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use metier_skill::estimate_tokens;
 
-use super::fit::Prefix;
+use super::prefix::WrittenPrefix;
 use super::{CatalogFormat, CatalogReader, CatalogRequest, Cataloger, SkillContents};
 
 /// What was written, for the format that was asked for first.
@@ -32,17 +32,6 @@ impl WrittenEntry {
 
 /// What the prefix depends on, besides the skills.
 type PrefixKey = (CatalogFormat, Option<usize>, CatalogReader);
-
-/// The part that is the same for every request.
-#[derive(Debug)]
-pub(super) struct WrittenPrefix {
-    pub(super) text: String,
-    pub(super) tokens: usize,
-    /// How much of the skills it shows.
-    pub(super) shows: Prefix,
-    /// What each description in it costs.
-    pub(super) costs: Vec<usize>,
-}
 
 impl Written {
     /// The entry of the skill at this position of `all`.

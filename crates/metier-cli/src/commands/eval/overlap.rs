@@ -19,7 +19,8 @@ use crate::render::{count, safe};
 /// Show skills that are easily taken for each other, and the words that both answer to.
 ///
 /// Each skill's description is split into what it says it is for, and ranked as a request would be: offline, without
-/// cases. For what the last run missed or loaded wrongly, the skills that compete for the request are shown.
+/// cases. NEAR is the share of these phrases for which the other skill comes close, LOSES the share that it wins. For
+/// what the last run missed or loaded wrongly, the skills that compete for the request are shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
