@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use metier_loader::{fenced, shown_block};
-use metier_model::{FaultCode, PastAction};
+use metier_model::{FaultCode, OutputMode, PastAction};
 use metier_skill::FailureCode;
 use metier_skill::text::label;
 use serde_json::{Value, json};
@@ -211,11 +211,15 @@ pub(crate) fn impossible(acting: &Acting, outcome: &Outcome) -> Observed {
 }
 
 /// A reply that is no decision.
-pub(crate) fn invalid(fault: FaultCode, message: &str) -> Observed {
+pub(crate) fn invalid(fault: FaultCode, message: &str, mode: OutputMode) -> Observed {
     let code = fault.as_str();
+    let form = match mode {
+        OutputMode::ToolCall => "one call of a function",
+        OutputMode::JsonSchema | OutputMode::Prompted => "one JSON object that holds one action",
+    };
     let words = format!(
-        "[Observation: your reply was not executed | {code}]\n{message}\nReply with one JSON object \
-         that holds one action, and nothing else.\n"
+        "[Observation: your reply was not executed | {code}]\n{message}\nReply with {form}, and nothing \
+         else.\n"
     );
     Observed {
         ok: false,

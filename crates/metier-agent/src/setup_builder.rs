@@ -231,7 +231,7 @@ impl SetupBuilder<'_> {
         let can_change = self.tools.iter().any(|card| card.changes);
         let rules = format!("{RULES}{}", if can_change { "" } else { ONLY_READING });
         let words = schema::instructions(&offers, form);
-        let words_for_call = schema::call_instructions(&offers, form);
+        let words_for_call = schema::call_instructions(self.plan);
         PromptWords {
             prefix: self.catalog.prefix.clone(),
             instructions: self.instructions.to_owned(),

@@ -169,7 +169,7 @@ impl Step<'_> {
                     _ => context::INVALID_CHARS,
                 };
                 let quoted = context::head(&words, chars);
-                return self.invalid(quoted, None, observe::invalid(code, &message));
+                return self.invalid(quoted, None, observe::invalid(code, &message, reply.mode));
             }
         };
         self.state.invalid_in_row = 0;

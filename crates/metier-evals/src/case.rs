@@ -52,6 +52,11 @@ impl Expected {
 }
 
 impl Case {
+    /// Whether it is about how the instructions of a skill are followed.
+    pub(crate) fn has_instructions_of(&self, skill: &str) -> bool {
+        self.skill.iter().chain(self.expected.skills.iter().flatten()).any(|name| name == skill)
+    }
+
     /// Whether it only asks which skills are loaded: then it is decided about, and nothing has to be done.
     pub fn only_triggers(&self) -> bool {
         let Expected { skills: _, not_skills: _, actions, steps, output } = &self.expected;

@@ -14,7 +14,7 @@ use crate::plan::{Arm, ModelKind, SubjectInfo};
 use crate::report::comparison::{Compared, Noise, Pairs, compare_all};
 use crate::report::{
     CaseArm, CaseOutcome, CaseScore, ComparedMetric, Comparison, ComparisonResult, EvalReport,
-    EvalVerdict,
+    EvalVerdict, ReasonCode,
 };
 use crate::statistics::Correction;
 use crate::statistics::binomial::as_f64;
@@ -121,6 +121,9 @@ pub fn compare(
     };
     let mut notes = obstacles(baseline, current, &shared);
     let change_if_valid = notes.is_empty();
+    if only_nothing_fired(baseline) {
+        notes.push(format!("the baseline is invalid: {}", reasons(baseline)));
+    }
     notes.extend(differences(baseline, current));
     let comparisons = compare_all(measures(&shared), correction, noise);
     let has =
@@ -205,10 +208,9 @@ fn obstacles(baseline: &EvalReport, current: &EvalReport, shared: &Shared<'_>) -
                 units.missing
             ));
         }
-        if report.verdict.verdict == EvalVerdict::Invalid {
-            let reasons: Vec<&str> =
-                report.verdict.reasons.iter().map(|reason| reason.message.as_str()).collect();
-            notes.push(format!("{name} is invalid: {}", reasons.join("; ")));
+        let is_fixable = std::ptr::eq(report, baseline) && only_nothing_fired(report);
+        if report.verdict.verdict == EvalVerdict::Invalid && !is_fixable {
+            notes.push(format!("{name} is invalid: {}", reasons(report)));
         }
     }
     let is_scored = Arm::ALL.into_iter().any(|arm| shared.in_arm(arm).next().is_some());
@@ -216,6 +218,18 @@ fn obstacles(baseline: &EvalReport, current: &EvalReport, shared: &Shared<'_>) -
         notes.push("the two runs have no scored case in common".to_owned());
     }
     notes
+}
+
+/// Whether nothing is wrong with a run but that no positive case loaded its skill: its results are what they are, and
+/// what fixed them is seen beside them.
+fn only_nothing_fired(report: &EvalReport) -> bool {
+    let reasons = &report.verdict.reasons;
+    !reasons.is_empty() && reasons.iter().all(|reason| reason.code == ReasonCode::NoPositiveFired)
+}
+
+fn reasons(report: &EvalReport) -> String {
+    let reasons = report.verdict.reasons.iter().map(|reason| reason.message.as_str());
+    reasons.collect::<Vec<_>>().join("; ")
 }
 
 /// What differs besides the results.

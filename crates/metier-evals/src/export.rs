@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::plan::{Arm, EvalPlan};
+use crate::report::called;
 use crate::trial::{CheckOutcome, TrialResult};
 
 /// Characters of a case's id in the name of its folder.
@@ -250,7 +251,7 @@ impl<'a> RunExport<'a> {
 /// Everything that was judged in a trial, in the public shape.
 fn expectations(case: &Case, result: &TrialResult) -> Vec<Value> {
     let expects_none = case.expected.skills.as_ref().is_some_and(Vec::is_empty);
-    let is_quiet = result.triggers.is_empty();
+    let is_quiet = result.triggers.is_empty() && called(result).next().is_none();
     let none = (expects_none && is_quiet && result.arm.measures_triggers()).then(
         || json!({"text": "loads no skill", "passed": true, "evidence": "no skill was loaded"}),
     );

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::case::Case;
+use crate::plan::Arm;
 use crate::trial::TrialResult;
 
 /// At which results a run stops.
@@ -53,7 +54,10 @@ impl EvalLimits {
         let has_failed = match self.fail_fast {
             None => false,
             Some(FailFast::Errors) => is_error,
-            Some(FailFast::Failures) => is_error || result.passed(case) == Some(false),
+            // Without the skill its work is not done: to see that, the arm is run.
+            Some(FailFast::Failures) => {
+                is_error || result.arm != Arm::None && result.passed(case) == Some(false)
+            }
         };
         let is_spent = self.tokens.is_some_and(|most| tokens >= most)
             || self.calls.is_some_and(|most| calls >= most);

@@ -25,7 +25,7 @@ use crate::case::{Case, TOOLS};
 use crate::error::{EvalError, Result};
 use crate::plan::{Arm, ModelKind, SubjectInfo};
 use crate::read::own_model;
-use crate::score::matches_wildcard;
+use crate::score::is_tool_meant;
 use crate::subject::{EvalSubject, Trace, TraceError};
 use crate::trial::TrialErrorKind;
 
@@ -205,7 +205,7 @@ impl LoopSubject {
 }
 
 /// Where the outputs of a run are in its workspace: where every run has them.
-const RUNS: &str = ".agent/runs";
+pub(crate) const RUNS: &str = ".agent/runs";
 
 fn varied(case: &Case, arm: Arm) -> Option<(Arm, &str)> {
     case.skill.as_deref().filter(|_| arm != Arm::Listed).map(|skill| (arm, skill))
@@ -220,7 +220,7 @@ fn denying(session: Session, case: &Case) -> Session {
 /// permissions: there it only counts what is done.
 fn permissions_of(tool: &str) -> Vec<String> {
     let is_known = TOOLS.contains(&tool);
-    let named = TOOLS.iter().filter(|known| matches_wildcard(tool, known)).copied();
+    let named = TOOLS.iter().filter(|known| is_tool_meant(tool, known)).copied();
     let own = (!is_known && !tool.contains(['*', '?'])).then_some(tool);
     let mut permissions: Vec<String> = named
         .chain(own)
@@ -258,8 +258,10 @@ impl EvalSubject for LoopSubject {
         workspace: &Path,
         cancel: &CancelToken,
     ) -> std::result::Result<Trace, TraceError> {
-        let wanted = case.expected.skills.iter().flatten().chain(&case.skill);
-        let wanted = wanted.filter(|_| arm != Arm::None);
+        let expected = &case.expected;
+        // That a skill was not loaded says something only where it could have been.
+        let wanted = expected.skills.iter().flatten().chain(&expected.not_skills);
+        let wanted = wanted.chain(&case.skill).filter(|_| arm != Arm::None);
         let unloadable = wanted.clone().find_map(|it| self.unloadable.get_key_value(it));
         if let Some((skill, why)) = unloadable {
             let message = format!("the skill {skill} cannot be loaded: {why}");

@@ -188,17 +188,10 @@ impl EvalPlan {
         }
     }
 
-    /// What all units of the plan share. Other cases, arms and the number of trials do not belong to
-    /// it, so that adding one leaves every other result as it is.
+    /// What all units of the plan share. Other cases, the skills that they name, arms and the number of trials do not
+    /// belong to it, so that adding one leaves every other result as it is: what is in the skills is in `index_hash`.
     fn basis(&self) -> Digest {
-        digest_of(&(
-            self.format,
-            &self.harness,
-            &self.subject,
-            &self.judge,
-            &self.index_hash,
-            &self.skills,
-        ))
+        digest_of(&(self.format, &self.harness, &self.subject, &self.judge, &self.index_hash))
     }
 }
 
@@ -212,6 +205,7 @@ impl Case {
             &self.contents,
             &self.expected,
             &self.constraints,
+            &self.replies,
             &self.id,
         ))
     }

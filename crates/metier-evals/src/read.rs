@@ -152,6 +152,9 @@ fn complete(case: &mut Case, skill: Option<&str>) -> std::result::Result<(), Rea
     checked(case)
 }
 
+/// The names of the tool that loads a skill.
+const LOADS: [&str; 2] = ["load_skill", "select_skills"];
+
 /// What a case says is judged with expressions and schemas: those that cannot be read are found here, and not
 /// at the end of a run.
 fn checked(case: &Case) -> std::result::Result<(), ReadFault> {
@@ -169,6 +172,22 @@ fn checked(case: &Case) -> std::result::Result<(), ReadFault> {
     if let Some(tool) = limits.forbidden_tools.iter().find(|it| it.contains([':', ' ', '('])) {
         return Err(fault(format!("`{tool}` is not the name of a tool"))
             .with_help("name the tool alone; `--deny` takes rules with patterns"));
+    }
+    let expected = &case.expected;
+    let skills = || expected.skills.iter().flatten();
+    if let Some(both) = skills().find(|name| expected.not_skills.contains(name)) {
+        return Err(fault(format!("`{both}` is to be loaded, and not to be"))
+            .with_help("leave it out of `skills` or of `not_skills`"));
+    }
+    let forbids_loads =
+        |tool: &&String| LOADS.iter().any(|load| crate::score::is_tool_meant(tool, load));
+    if let (Some(skill), Some(tool)) =
+        (skills().next(), limits.forbidden_tools.iter().find(forbids_loads))
+    {
+        return Err(fault(format!("`{skill}` is to be loaded, and `{tool}` is forbidden"))
+            .with_help(
+                "`forbidden_tools: [\"*\"]` forbids every tool, and lets skills be loaded",
+            ));
     }
     if !case.replies.is_empty() {
         own_model(case).map_err(|error| fault(format!("`replies` cannot be read: {error}")))?;

@@ -10,8 +10,8 @@ mod pattern;
 use self::pattern::was_done;
 
 pub(crate) use self::output::check_expected;
-pub(crate) use self::pattern::{describe, matches_wildcard};
-use crate::case::{Case, InstructionStep};
+pub(crate) use self::pattern::{describe, is_tool_meant, matches_wildcard};
+use crate::case::{ActionChecks, ActionPattern, Case, InstructionStep};
 use crate::plan::Arm;
 use crate::subject::Trace;
 use crate::trial::{CheckKind, CheckOutcome, CheckResult, TrialAction, TriggerScore};
@@ -33,11 +33,31 @@ pub fn score(case: &Case, arm: Arm, trace: &Trace) -> Score {
     } else {
         (Vec::new(), Vec::new())
     };
-    checks.extend(actions::checks(&case.expected.actions, &trace.actions));
-    checks.extend(case.expected.steps.iter().map(|step| followed(case, arm, step, trace)));
+    let (wanted, steps) = possible_in(case, arm);
+    checks.extend(actions::checks(&wanted, &trace.actions));
+    checks.extend(steps.map(|step| followed(case, arm, step, trace)));
     checks.extend(output::checks(&case.expected.output, trace));
     checks.extend(actions::constraints(&case.constraints, trace));
     Score { triggers, checks }
+}
+
+/// What a case wants done that can be done in an arm. Where the skill that it is about is not offered, because it is
+/// not there or its text stands in every prompt, no model can load it: whether it was is not judged.
+fn possible_in(case: &Case, arm: Arm) -> (ActionChecks, impl Iterator<Item = &InstructionStep>) {
+    let skill = case.skill.as_deref().filter(|_| matches!(arm, Arm::None | Arm::Inlined));
+    let is_possible = move |pattern: &ActionPattern| {
+        !skill.is_some_and(|skill| pattern::is_load_of(skill, pattern))
+    };
+    let mut wanted = case.expected.actions.clone();
+    if skill.is_some() {
+        wanted.must.retain(is_possible);
+        wanted.counts.retain(|count| is_possible(&count.action));
+        if let Some(sequence) = &mut wanted.order {
+            sequence.actions.retain(is_possible);
+        }
+        wanted.order = wanted.order.filter(|sequence| !sequence.actions.is_empty());
+    }
+    (wanted, case.expected.steps.iter().filter(move |step| is_possible(&step.action)))
 }
 
 /// Whether a skill was loaded before the first turn: then the request calls it by name, and no model chose it.
@@ -59,7 +79,7 @@ fn loaded_by_name(case: &Case, trace: &Trace) -> Vec<CheckResult> {
             None => return None,
         };
         Some(CheckResult {
-            kind: CheckKind::Actions,
+            kind: CheckKind::Called,
             name: format!("loads {} by its name in the request", fired.skill),
             outcome,
             detail: match outcome {
@@ -129,16 +149,12 @@ fn followed(case: &Case, arm: Arm, step: &InstructionStep, trace: &Trace) -> Che
         detail,
         step: at,
     };
-    let is_loaded = |skill: &str| {
-        let is_meant = |wanted: &String| wanted == skill;
-        let mut wanted = case.skill.iter().chain(case.expected.skills.iter().flatten());
-        wanted.any(is_meant)
-    };
     // Instructions that stand in every prompt are there from the start; without a skill none are.
     let from = match arm {
         Arm::Inlined | Arm::None => Some(0),
         Arm::Listed | Arm::Forced => {
-            trace.fired.iter().filter(|fired| is_loaded(&fired.skill)).map(|fired| fired.step).min()
+            let loads = trace.fired.iter().filter(|fired| case.has_instructions_of(&fired.skill));
+            loads.map(|fired| fired.step).min()
         }
     };
     let Some(from) = from else {

@@ -182,6 +182,8 @@ impl TriggerScore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
+    /// A skill that the request calls by its name: no model chose it.
+    Called,
     /// An action that must be done, or not, how often, or in which order.
     Actions,
     /// A step of the skill's instructions, after it was loaded.
@@ -202,6 +204,7 @@ impl CheckKind {
     /// The word that is written.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Called => "called",
             Self::Actions => "actions",
             Self::Steps => "steps",
             Self::Output => "output",

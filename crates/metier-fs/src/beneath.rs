@@ -7,8 +7,9 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::OnceLock;
 
-use rustix::fs::{Mode, OFlags, fstat, openat};
+use rustix::fs::{Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 
 use crate::stamp::FileId;
@@ -49,20 +50,15 @@ impl Beneath {
     }
 
     pub(crate) fn is_file_systems_root(&self) -> bool {
-        let top = rustix::fs::stat("/").map(|stat| (stat.st_dev, stat.st_ino));
-        fstat(&self.dir).map(|stat| (stat.st_dev, stat.st_ino)) == top
+        // Asked once: it stays where it is, and `metier doctor` opens every skill.
+        static TOP: OnceLock<Option<FileId>> = OnceLock::new();
+        let top = TOP.get_or_init(|| rustix::fs::stat("/").ok().as_ref().map(file_id));
+        self.id().ok() == *top
     }
 
     /// Which directory is held open.
     pub(crate) fn id(&self) -> io::Result<FileId> {
-        let stat = fstat(&self.dir)?;
-        #[allow(
-            clippy::unnecessary_cast,
-            clippy::cast_lossless,
-            clippy::cast_sign_loss,
-            reason = "the types differ between Unix systems"
-        )]
-        Ok(FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
+        Ok(file_id(&fstat(&self.dir)?))
     }
 
     /// Opens `path` without following a single link. The kernel resolves the whole path in one step
@@ -128,6 +124,16 @@ impl Beneath {
     fn at<'a>(&'a self, held: Option<&'a OwnedFd>) -> BorrowedFd<'a> {
         held.map_or(self.dir.as_fd(), AsFd::as_fd)
     }
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_lossless,
+    clippy::cast_sign_loss,
+    reason = "the types differ between Unix systems"
+)]
+fn file_id(stat: &Stat) -> FileId {
+    FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
 }
 
 /// The path of an open file or directory, asked of the kernel: it answers about what was opened,

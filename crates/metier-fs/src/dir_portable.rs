@@ -41,6 +41,11 @@ impl Dir {
         Ok(FileId { device: 0, inode: path_number(&fs::canonicalize(&self.path)?) })
     }
 
+    /// How many directories are in this one, where the system counts them.
+    pub fn directories_inside(&self) -> Option<usize> {
+        None
+    }
+
     /// Calls `each` with every entry, as the system gives them, until it says to stop.
     pub fn for_each_child(
         &self,

@@ -58,6 +58,12 @@ impl Dir {
         Ok(stamp(&fstat(&self.fd)?).id)
     }
 
+    /// How many directories are in this one, as far as the file system counts them: each is a link to it.
+    pub fn directories_inside(&self) -> Option<usize> {
+        let links = stamp(&fstat(&self.fd).ok()?).links;
+        usize::try_from(links.checked_sub(2)?).ok()
+    }
+
     /// Calls `each` with every entry, as the system gives them, until it says to stop.
     #[cfg(target_os = "linux")]
     pub fn for_each_child(

@@ -63,15 +63,35 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), ReadError> {
 /// The regular file at `path`, if it has at most `limit` bytes. Never waits for a pipe.
 pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let (file, size) = open_regular(path)?;
+    read_open(&file, size, limit)?.ok_or(ReadError::TooLarge(limit))
+}
+
+/// All of an open regular file that had `size` bytes; `None` if it has more than `limit`.
+pub(crate) fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Option<Vec<u8>>> {
     if size > limit {
-        return Err(ReadError::TooLarge(limit));
+        return Ok(None);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(ReadError::TooLarge(limit));
+    // The byte more than its size is how one read tells that it ends there; most files take no second.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    #[cfg(unix)]
+    loop {
+        match rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            read => {
+                if read? == 0 {
+                    break;
+                }
+            }
+        }
+        let has_room = bytes.len() < bytes.capacity();
+        if bytes.len() as u64 > limit || (has_room && bytes.len() as u64 == size) {
+            break;
+        }
+        bytes.reserve(if has_room { 0 } else { bytes.len().max(4096) });
     }
-    Ok(bytes)
+    #[cfg(not(unix))]
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
 }
 
 /// A regular file that is read in pieces, from any thread.

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use rustix::fs::{
 use super::{Durability, FolderAccess};
 use crate::beneath::{Beneath, DIRECTORY, FILE, Mounts};
 use crate::dir::Dir;
-use crate::file::ReadError;
+use crate::file::{ReadError, read_open};
 use crate::head::EntryKind;
 
 /// A directory's descriptor.
@@ -87,16 +87,8 @@ impl Handle {
 
     pub(super) fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let file = self.open_file(path)?;
-        let stat = fstat(&file).map_err(io::Error::from)?;
-        if size(&stat) > limit {
-            return Err(ReadError::TooLarge(limit));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size(&stat)).unwrap_or(0));
-        file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Err(ReadError::TooLarge(limit));
-        }
-        Ok(bytes)
+        let size = size(&fstat(&file).map_err(io::Error::from)?);
+        read_open(&file, size, limit)?.ok_or(ReadError::TooLarge(limit))
     }
 
     pub(super) fn write(

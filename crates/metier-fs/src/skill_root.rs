@@ -5,12 +5,13 @@
 //! file, named by no other directory entry, within the size. Swapping a link or a directory while
 //! this happens gains nothing, because nothing is looked at by name twice.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use metier_skill::RelPath;
 
+use crate::file::read_open;
 #[cfg(unix)]
 use crate::stamp::FileId;
 
@@ -83,15 +84,7 @@ impl SkillRoot {
     /// The bytes of the file at `path`, if it has at most `limit`.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, RootError> {
         let (file, size) = self.open_file(path)?;
-        if size > limit {
-            return Err(RootError::TooLarge(limit));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        file.take(limit + 1).read_to_end(&mut bytes).map_err(RootError::Io)?;
-        if bytes.len() as u64 > limit {
-            return Err(RootError::TooLarge(limit));
-        }
-        Ok(bytes)
+        read_open(&file, size, limit).map_err(RootError::Io)?.ok_or(RootError::TooLarge(limit))
     }
 }
 

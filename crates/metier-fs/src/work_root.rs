@@ -7,11 +7,11 @@
 //! the same directory, which is renamed over the target.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use metier_skill::WorkPath;
 
+use crate::file::read_open;
 use crate::head::EntryKind;
 use crate::held_dir::HeldDir;
 use crate::work_error::WorkError;
@@ -92,15 +92,7 @@ impl WorkRoot {
     /// The bytes of the file at `path`, if it has at most `limit`.
     pub fn read(&self, path: &WorkPath, limit: u64) -> Result<Vec<u8>, WorkError> {
         let (file, size) = self.open_regular(path)?;
-        if size > limit {
-            return Err(WorkError::TooLarge(limit));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Err(WorkError::TooLarge(limit));
-        }
-        Ok(bytes)
+        read_open(&file, size, limit)?.ok_or(WorkError::TooLarge(limit))
     }
 
     /// At most `limit` entries of the directory at `path`, the first by name.

@@ -70,13 +70,18 @@ fn own_rank(heading: &str) -> Option<Rank> {
         let key = || begins(word, KEY_WORDS).then_some(Rank::Key);
         begins(word, BACKGROUND_WORDS).then_some(Rank::Background).or_else(key)
     });
+    // The other tables hold no letter of ASCII, and looking for each of their words takes as long as
+    // parsing the section.
+    if by_word.is_some() || heading.is_ascii() {
+        return by_word;
+    }
     // Words run together here; the last one is what the rest describes (使用示例: examples of use).
     let last = |table: &[&str]| table.iter().filter_map(|part| heading.rfind(part)).max();
-    by_word.or_else(|| match (last(KEY_PARTS), last(BACKGROUND_PARTS)) {
+    match (last(KEY_PARTS), last(BACKGROUND_PARTS)) {
         (None, None) => None,
         (key, background) if key > background => Some(Rank::Key),
         _ => Some(Rank::Background),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
 use crate::failure::Failure;
+use crate::functions::{self, Function, functions, plan_of};
 use crate::http::{self, LazyClient, Outgoing};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
@@ -25,19 +26,22 @@ use crate::reply_builder::RawReply;
 use crate::request_style::{MAX_STEPS, RequestStyle};
 use crate::retry::{Chance, RetryPolicy};
 use crate::schema::InOrder;
-use crate::turn::Turn;
+use crate::turn::{Message, Turn};
 use crate::{anthropic, openai, responses};
-
-/// The one tool that a model is given where decisions are tool calls.
-pub(crate) const TOOL: &str = "decide";
-/// What it is for.
-pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
 
 /// The system prompt in the words of this mode.
 pub(crate) fn system_of(turn: &Turn, style: RequestStyle) -> &str {
     match style.mode {
         OutputMode::JsonSchema | OutputMode::Prompted => &turn.system,
         OutputMode::ToolCall => &turn.system_for_call,
+    }
+}
+
+/// The conversation in the form of this mode.
+pub(crate) fn messages_of(turn: &Turn, style: RequestStyle) -> Vec<Message> {
+    match style.mode {
+        OutputMode::JsonSchema | OutputMode::Prompted => turn.messages(),
+        OutputMode::ToolCall => functions::messages(turn),
     }
 }
 
@@ -181,6 +185,8 @@ impl Adapter {
             };
             let failure = match self.attempt(turn, style, deadline, &mut out).await {
                 Ok((said, sent_bytes)) => {
+                    // Where the server cannot read the model's calls, a demand makes it write to the limit.
+                    style.demand_call &= said.is_call || style.mode != OutputMode::ToolCall;
                     *self.style.lock().unwrap_or_else(PoisonError::into_inner) = style;
                     let total = started.elapsed();
                     let times = (first.unwrap_or(total), total);
@@ -216,7 +222,7 @@ impl Adapter {
     ) -> Result<Duration, ModelError> {
         let too_long = |message: String| {
             let mut error = failure.error.clone();
-            error.message = format!("{}; {message}", error.message);
+            error.message = format!("{}; {message}", error.message.trim_end_matches('.'));
             Err(error)
         };
         let asked = failure.wait().filter(|wait| !wait.is_zero());
@@ -266,7 +272,8 @@ impl Adapter {
             stream: style.stream,
             deadline,
         };
-        let reader = ReplyReader::new(self.dialect, style.mode, self.reply_limit);
+        let reader = ReplyReader::new(self.dialect, style.mode, self.reply_limit)
+            .with_plan(plan_of(turn.enforced_schema()));
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 
@@ -275,7 +282,8 @@ impl Adapter {
         failure.error.message = self.key.hide_in(&failure.error.message);
         if let (ModelErrorKind::Unauthorized, Some(origin)) = (failure.error.kind, &self.key_origin)
         {
-            failure.error.message = format!("{}; {origin}", failure.error.message);
+            failure.error.message =
+                format!("{}; {origin}", failure.error.message.trim_end_matches('.'));
         }
         failure.error.attempts = requests;
         failure
@@ -333,11 +341,12 @@ fn reply(
     (first, total): (Duration, Duration),
 ) -> Reply {
     let usage = said.usage.unwrap_or_else(|| {
-        let messages = turn.messages();
+        let messages = messages_of(turn, style);
         let sent = messages.iter().map(|message| estimate_tokens(&message.text)).sum::<usize>();
         let schema = match style.mode {
             OutputMode::Prompted => 0,
-            _ => estimate_tokens(&turn.schema.to_string()),
+            OutputMode::JsonSchema => estimate_tokens(&turn.schema.to_string()),
+            OutputMode::ToolCall => functions(turn).iter().map(Function::tokens).sum(),
         };
         let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
         Usage {

@@ -36,7 +36,8 @@ impl Anthropic {
             Adapter::new(Dialect::Anthropic, endpoint, url, headers, |wishes| RequestStyle {
                 mode: wishes.output.unwrap_or(OutputMode::ToolCall),
                 mode_may_change: wishes.output.is_none(),
-                demand_tool: true,
+                demand_call: true,
+                forbid_parallel: true,
                 stream: wishes.stream.unwrap_or(true),
                 ask_usage: false,
                 limit: LimitName::MaxTokens,

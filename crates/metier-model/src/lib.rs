@@ -23,6 +23,7 @@
 //! | `responses` | the newer protocol of the first |
 //! | [`mod@probe`] | one small decision, to try a model |
 //! | `adapter` | what adapters share: attempts, backoff, stepping down, cancelling |
+//! | `functions` | a decision as functions that a model can call |
 //! | `request_style` | how a provider is asked, and what to try when it does not take that |
 //! | `http` | one request over HTTP |
 //! | `reader`, `sse`, `reply_builder` | bytes to a reply, however they are cut |
@@ -36,6 +37,8 @@ mod adapter;
 #[cfg(feature = "http")]
 mod failure;
 mod fault;
+#[cfg(feature = "http")]
+mod functions;
 #[cfg(feature = "http")]
 mod http;
 mod json;

@@ -43,7 +43,8 @@ impl OpenAi {
         let adapter = Adapter::new(dialect, endpoint, url, headers, |wishes| RequestStyle {
             mode: wishes.output.unwrap_or(OutputMode::JsonSchema),
             mode_may_change: wishes.output.is_none(),
-            demand_tool: true,
+            demand_call: true,
+            forbid_parallel: true,
             stream: wishes.stream.unwrap_or(true),
             ask_usage: dialect == Dialect::OpenAi,
             limit,

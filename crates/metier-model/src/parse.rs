@@ -1,7 +1,7 @@
 //! A reply to a decision, or what is wrong with it. Nothing is guessed.
 //!
 //! What is taken besides strict JSON, because it cannot change the meaning: a code fence or prose
-//! around one complete object; the whole as a JSON string, once; a skill as its name; `args: null`;
+//! around one complete object; the whole as a JSON string, once; a plan inside the action; a skill as its name; `args: null`;
 //! arguments and data as the text of their JSON. Everything else goes back to the model: a repair
 //! would execute what the model did not decide, and a cut-off `["pdf","xlsx"]` would become `["pdf"]`.
 
@@ -12,7 +12,7 @@ pub use crate::fault::{FaultCode, ParseFault};
 
 use crate::action::Decision;
 use crate::json::{self, JsonFault, MAX_DEPTH, Trouble};
-use crate::model::{Finish, Reply};
+use crate::model::{Finish, OutputMode, Reply};
 use crate::read;
 
 /// Bytes of text that are looked at.
@@ -44,8 +44,21 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
         );
         return fault(FaultCode::TwoActions, message);
     }
-    parse_text(&reply.text)
+    parse_text(&reply.text).map_err(|fault| match (reply.mode, fault.code) {
+        // What a call brings is an action at least. The advice on JSON would lead away from a call.
+        (
+            OutputMode::ToolCall,
+            FaultCode::EmptyReply | FaultCode::NotJson | FaultCode::NotADecision,
+        ) if !reply.text.starts_with(CALL_START) => {
+            let message = "the reply calls no function; call one, and write nothing beside it";
+            ParseFault::new(fault.code, message)
+        }
+        _ => fault,
+    })
 }
+
+/// How the text of a reply begins that is the call of a function.
+pub(crate) const CALL_START: &str = r#"{"action":{"type":"#;
 
 /// The decision that a text is.
 pub fn parse_text(text: &str) -> Result<Decision, ParseFault> {

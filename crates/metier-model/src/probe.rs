@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::action::Action;
 use crate::fault::{FaultCode, ParseFault};
 use crate::model::{Finish, Model, ModelError, ModelInfo, OutputMode, Reply, StreamEvent, Usage};
-use crate::parse::parse_reply;
+use crate::parse::{CALL_START, parse_reply};
 use crate::protocol::PlanMode;
 use crate::schema::{answer_schema, call_instructions, instructions};
 use crate::turn::{Turn, View};
@@ -124,6 +124,11 @@ fn no_decision(reply: &Reply, fault: &ParseFault) -> String {
     };
     match fault.code {
         FaultCode::EmptyReply => "the reply is empty".to_owned(),
+        FaultCode::NotJson | FaultCode::NotADecision
+            if reply.mode == OutputMode::ToolCall && !reply.text.starts_with(CALL_START) =>
+        {
+            format!("the reply calls no function{wrote}")
+        }
         FaultCode::NotJson => format!("the reply is not JSON{wrote}"),
         FaultCode::Refused => fault.without_code(),
         FaultCode::Truncated if reply.finish == Finish::Length => format!(
@@ -143,7 +148,7 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
     let turn = Turn {
         tail: "[Last turn: reply with `final_answer`.]".to_owned(),
         system: Arc::from(instructions(&[], PlanMode::Off)),
-        system_for_call: Arc::from(call_instructions(&[], PlanMode::Off)),
+        system_for_call: Arc::from(call_instructions(PlanMode::Off)),
         ..turn(&request)
     };
     let mut probe = Probe {
@@ -158,7 +163,7 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
         fault: None,
         endpoint: None,
     };
-    let mut pieces = 0;
+    let (mut pieces, mut first) = (0, None);
     let mut sink = |event: StreamEvent| match event {
         StreamEvent::Retrying { error, .. } => probe.notes.push(error.to_string()),
         StreamEvent::Text(_) => pieces += 1,
@@ -174,11 +179,15 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
                 Err(fault) => probe.fault = Some(no_decision(&reply, &fault)),
             }
             probe.ok = probe.fault.is_none();
+            first = Some(reply.text);
         }
         Err(error) => probe.error = Some(error),
     }
     if probe.error.is_none() {
-        probe.endpoint = endpoint_test(model, pieces > 1, cancel);
+        let first = first.unwrap_or_default();
+        // A call that comes whole is one piece, and the end that makes it a decision another.
+        let whole = if probe.mode == Some(OutputMode::ToolCall) { 2 } else { 1 };
+        probe.endpoint = endpoint_test(model, &first, pieces > whole, cancel);
         // A run that follows asks in the way that gave the reply.
         if let Some(mode) = probe.mode {
             model.ask_only_in(mode);
@@ -188,26 +197,43 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
 }
 
 /// What the endpoint of a model can do; nothing where there is only one way to ask.
-fn endpoint_test(model: &dyn Model, streaming: bool, cancel: &CancelToken) -> Option<EndpointTest> {
+fn endpoint_test(
+    model: &dyn Model,
+    first: &str,
+    streaming: bool,
+    cancel: &CancelToken,
+) -> Option<EndpointTest> {
     Some(EndpointTest {
-        json_schema: support(model, OutputMode::JsonSchema, cancel)?,
-        tool_calls: support(model, OutputMode::ToolCall, cancel)?,
+        json_schema: support(model, OutputMode::JsonSchema, first, cancel)?,
+        tool_calls: support(model, OutputMode::ToolCall, first, cancel)?,
         streaming,
         context_tokens: model.context_size(cancel),
     })
 }
 
-/// Whether a reply has the form that only the request's settings ask for: the prompt has no word on it.
-fn support(model: &dyn Model, mode: OutputMode, cancel: &CancelToken) -> Option<Support> {
+/// Whether a reply has the form that only the request's settings ask for: the prompt has no word on it. The
+/// same words as before (`first`), to another question, follow nothing.
+fn support(
+    model: &dyn Model,
+    mode: OutputMode,
+    first: &str,
+    cancel: &CancelToken,
+) -> Option<Support> {
     if !model.ask_only_in(mode) {
         return None;
     }
     let turn = turn(&format!("Say what a {WORD} is, in one short sentence."));
     Some(match model.reply(&turn, &mut |_| {}, cancel) {
-        Ok(reply) if parse_reply(&reply).is_ok() => Support::Held,
+        Ok(reply) if reply.text != first && has_form(&reply) => Support::Held,
         Ok(_) => Support::Ignored,
         Err(error) => Support::Refused(error.to_string()),
     })
+}
+
+/// Whether it is a decision in the form of its mode.
+fn has_form(reply: &Reply) -> bool {
+    let is_call = reply.text.starts_with(CALL_START);
+    parse_reply(reply).is_ok() && (is_call || reply.mode != OutputMode::ToolCall)
 }
 
 /// A turn with this request and without instructions, which only an answer fits.

@@ -45,6 +45,7 @@ pub(crate) fn decision(value: Value) -> Read<Decision> {
         return Err(not_a_decision(&map));
     }
     only(&map, "", "a decision", &DECISION)?;
+    lift_plan(&mut map);
     let plan = given(&mut map, "plan").map(|value| plan(value, "plan")).transpose()?;
     let update = given(&mut map, "plan_update").map(|value| plan_update(value, "plan_update"));
     let action = match given(&mut map, "action") {
@@ -52,6 +53,17 @@ pub(crate) fn decision(value: Value) -> Read<Decision> {
         None => return Err(ParseFault::missing("action", "an object with a type")),
     };
     Ok(Decision { plan, plan_update: update.transpose()?.flatten(), action })
+}
+
+/// A function takes the plan among its arguments, where no action has a field of that name.
+fn lift_plan(map: &mut Map<String, Value>) {
+    for name in ["plan", "plan_update"] {
+        let is_given = map.get(name).is_some_and(|value| !value.is_null());
+        let inside = map.get_mut("action").and_then(Value::as_object_mut);
+        if let Some(value) = inside.filter(|_| !is_given).and_then(|action| action.remove(name)) {
+            map.insert(name.to_owned(), value);
+        }
+    }
 }
 
 fn not_a_decision(map: &Map<String, Value>) -> ParseFault {

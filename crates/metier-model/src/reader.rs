@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, shown};
 use crate::model::{ModelErrorKind, OutputMode};
+use crate::protocol::PlanMode;
 use crate::reply_builder::{Out, RawReply, ReplyBuilder, Reports};
 use crate::sse::{SseDecoder, SseEvent};
 use crate::{anthropic, openai, responses};
@@ -66,6 +67,13 @@ impl ReplyReader {
     pub const fn new(dialect: Dialect, mode: OutputMode, limit: usize) -> Self {
         let shape = Shape::Unknown(Vec::new());
         Self { dialect, builder: ReplyBuilder::new(mode), shape, bytes: 0, limit, done: false }
+    }
+
+    /// The same of a turn whose functions take a plan.
+    #[must_use]
+    pub const fn with_plan(mut self, plan: PlanMode) -> Self {
+        self.builder.plan = plan;
+        self
     }
 
     /// Takes more bytes and passes on the text that they hold.

@@ -1,9 +1,16 @@
 //! A reply while it is put together: text, tool calls, refusal, finish and usage.
 //!
 //! Both dialects fill it from their events; here is decided what of it is the reply's text, and what
-//! is passed on while it streams. In a reply of one part, what was passed on is the text.
+//! is passed on while it streams. In a reply of one part, what was passed on is the text. A call of a
+//! function becomes the text of a decision: its name is the action or the tool, and comes first.
 
+use serde_json::Value;
+
+use crate::action::Action;
+use crate::json::{self, MAX_DEPTH};
 use crate::model::{Finish, OutputMode, Usage};
+use crate::parse::CALL_START;
+use crate::protocol::PlanMode;
 
 /// A tool call, perhaps not whole yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +23,63 @@ pub struct Call {
     pub name: String,
     /// Its arguments, as JSON.
     pub arguments: String,
+    /// The decision that it is, as far as it goes.
+    decision: String,
+    /// Bytes of the arguments that are in it.
+    written: usize,
+}
+
+impl Call {
+    /// Whether the arguments are fields of an action, not all arguments of a tool. A name that is no action's is
+    /// that of a tool, offered or not.
+    fn has_fields(&self, plan: PlanMode) -> bool {
+        plan == PlanMode::On || self.is_action()
+    }
+
+    fn is_action(&self) -> bool {
+        Action::KINDS.contains(&self.name.as_str())
+    }
+
+    /// Writes the decision on, as far as it is certain.
+    fn write_on(&mut self, plan: PlanMode) {
+        if self.name.is_empty() {
+            return;
+        }
+        let has_fields = self.has_fields(plan);
+        if self.decision.is_empty() {
+            let name = Value::from(self.name.as_str());
+            self.decision = match (self.is_action(), has_fields) {
+                (true, _) => format!("{CALL_START}{name}"),
+                (false, true) => format!(r#"{CALL_START}"call_tool","tool":{name}"#),
+                (false, false) => format!(r#"{CALL_START}"call_tool","tool":{name},"args":"#),
+            };
+        }
+        let mut new = &self.arguments[self.written..];
+        if has_fields && self.written == 0 {
+            // The brace is there already; whether a comma follows shows what stands after it.
+            let inside = new.trim_start();
+            let inside = inside.strip_prefix('{').unwrap_or(inside).trim_start();
+            if inside.is_empty() {
+                return;
+            }
+            self.decision.push_str(if inside.starts_with('}') { "" } else { "," });
+            new = inside;
+        }
+        self.decision.push_str(new);
+        self.written = self.arguments.len();
+    }
+
+    /// The whole call as a decision. What was cut off stays so: only what we opened is closed.
+    fn decision(&self, plan: PlanMode) -> String {
+        let is_blank = self.arguments.trim().is_empty();
+        let end = match (self.name.is_empty(), self.has_fields(plan), is_blank) {
+            (true, ..) => return self.arguments.clone(),
+            (_, true, false) => "}",
+            (_, true, true) | (_, false, false) => "}}",
+            (_, false, true) => "{}}}",
+        };
+        format!("{}{end}", self.decision)
+    }
 }
 
 /// Calls that are kept of a reply. One is right, so more than this are only an attack.
@@ -30,7 +94,9 @@ pub struct ReplyBuilder {
     calls: Vec<Call>,
     finish: Option<Finish>,
     count: Count,
-    /// Bytes of the content that were passed on.
+    /// Whether functions take a plan, beside the arguments of a tool.
+    pub(crate) plan: PlanMode,
+    /// Bytes of the content, or of the first call as a decision, that were passed on.
     passed: usize,
     /// A whole message was read, not only parts of one.
     pub(crate) is_whole: bool,
@@ -66,6 +132,8 @@ pub struct RawReply {
     pub parts: u32,
     /// What it cost, where the provider says so.
     pub usage: Option<Usage>,
+    /// Whether it is the call of a function.
+    pub is_call: bool,
 }
 
 /// Hears the text while it streams.
@@ -81,6 +149,7 @@ impl ReplyBuilder {
             calls: Vec::new(),
             finish: None,
             count: Count::NONE,
+            plan: PlanMode::Off,
             passed: 0,
             is_whole: false,
             is_begun: false,
@@ -135,8 +204,10 @@ impl ReplyBuilder {
             name.clone_into(&mut call.name);
         }
         call.arguments.push_str(piece);
-        if at == 0 && self.mode == OutputMode::ToolCall && !piece.is_empty() {
-            out(piece);
+        call.write_on(self.plan);
+        if at == 0 && self.mode == OutputMode::ToolCall && self.passed < call.decision.len() {
+            out(&call.decision[self.passed..]);
+            self.passed = call.decision.len();
         }
     }
 
@@ -177,13 +248,38 @@ impl ReplyBuilder {
         calls
     }
 
+    /// The call that stands in the text, where functions were offered and none was called: so some servers pass
+    /// it on, whose reader does not know how the model writes it. All of the text has to be that one call.
+    fn written_call(&self) -> Option<Call> {
+        if self.mode != OutputMode::ToolCall || !self.calls.is_empty() {
+            return None;
+        }
+        let text = self.content.trim();
+        let fenced = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+        let text = fenced.and_then(|text| text.strip_suffix("```")).unwrap_or(text).trim();
+        let call = json::read(text, MAX_DEPTH).ok()?;
+        let fields = call.as_object().filter(|fields| fields.len() == 2)?;
+        let (name, arguments) = (fields.get("name")?.as_str()?, fields.get("arguments")?);
+        let mut call = Call {
+            name: name.to_owned(),
+            arguments: arguments.as_object().map(|_| arguments.to_string())?,
+            ..Call::default()
+        };
+        call.write_on(self.plan);
+        Some(call)
+    }
+
     /// What all of it says.
     pub fn said(&self, reports: Reports, out: Out<'_>) -> RawReply {
-        let calls = self.calls();
+        let written = self.written_call();
+        let calls = written.as_ref().map_or_else(|| self.calls(), |call| vec![call]);
         let has_words = !self.content.trim().is_empty();
         let by_call = !calls.is_empty() && (self.mode == OutputMode::ToolCall || !has_words);
         let refused = !self.refusal.trim().is_empty();
-        let text = if by_call {
+        let text = if by_call && self.mode == OutputMode::ToolCall {
+            let decisions: Vec<_> = calls.iter().map(|call| call.decision(self.plan)).collect();
+            decisions.join("\n")
+        } else if by_call {
             let arguments: Vec<_> = calls.iter().map(|call| call.arguments.as_str()).collect();
             arguments.join("\n")
         } else if refused && !has_words {
@@ -191,17 +287,15 @@ impl ReplyBuilder {
         } else {
             self.content.clone()
         };
-        let was_passed_on =
-            if by_call { self.mode == OutputMode::ToolCall } else { self.passed > 0 };
-        if !was_passed_on && !text.is_empty() {
-            out(&text);
+        if calls.len() < 2 && self.passed < text.len() {
+            out(&text[self.passed..]);
         }
         let finish = match self.finish.unwrap_or(Finish::Unknown) {
             Finish::Stop | Finish::Unknown if refused => Finish::Refusal,
             finish => finish,
         };
         let parts = if by_call { u32::try_from(calls.len()).unwrap_or(u32::MAX) } else { 1 };
-        RawReply { text, finish, parts, usage: reports.total(&self.count) }
+        RawReply { text, finish, parts, usage: reports.total(&self.count), is_call: by_call }
     }
 }
 
@@ -304,16 +398,23 @@ mod tests {
             assert_eq!((said.text.as_str(), passed.as_str()), ("\n{}", "\n{}"), "{mode:?}");
             let (said, passed) = build(mode, |g, out| {
                 g.text(" ", out);
-                g.call(Some(0), "a", "decide", "{\"a\":", out);
+                g.call(Some(0), "a", "grep", "{\"a\":", out);
                 g.call(Some(0), "", "", "1}", out);
             });
-            assert_eq!((said.text.as_str(), passed.as_str()), ("{\"a\":1}", "{\"a\":1}"));
+            let text = match mode {
+                OutputMode::ToolCall => {
+                    r#"{"action":{"type":"call_tool","tool":"grep","args":{"a":1}}}"#
+                }
+                _ => r#"{"a":1}"#,
+            };
+            assert_eq!((said.text.as_str(), passed.as_str()), (text, text));
         }
         let (said, passed) = build(OutputMode::ToolCall, |g, out| {
             g.text("Let me see.", out);
-            g.call(Some(1), "a", "decide", "{}", out);
+            g.call(Some(1), "a", "final_answer", "{\"text\":\"x\"}", out);
         });
-        assert_eq!((said.text.as_str(), said.parts, passed.as_str()), ("{}", 1, "{}"));
+        let text = r#"{"action":{"type":"final_answer","text":"x"}}"#;
+        assert_eq!((said.text.as_str(), said.parts, passed.as_str()), (text, 1, text));
     }
 
     #[test]
@@ -331,13 +432,102 @@ mod tests {
             (&[(Some(0), "a", "f", ""), (Some(0), "z", "", "2")], "2", 1),
         ];
         for (deltas, text, parts) in rows {
-            let (said, _) = build(OutputMode::ToolCall, |g, out| {
+            let (said, _) = build(OutputMode::Prompted, |g, out| {
                 for (index, id, name, piece) in deltas {
                     g.call(*index, id, name, piece, out);
                 }
             });
             assert_eq!((said.text.as_str(), said.parts), (text, parts), "{deltas:?}");
         }
+    }
+
+    #[test]
+    fn a_call_is_a_decision_however_its_arguments_are_written_and_cut() {
+        let blank_end = r#"{"action":{"type":"search_skills"}}"#;
+        for (plan, name, arguments, text) in [
+            (
+                PlanMode::Off,
+                "search_skills",
+                r#" { "query":"x"}"#,
+                r#"{"action":{"type":"search_skills","query":"x"}}"#,
+            ),
+            (PlanMode::Off, "search_skills", "{ }", blank_end),
+            (PlanMode::Off, "search_skills", "", blank_end),
+            (PlanMode::Off, "search_skills", " ", blank_end),
+            (PlanMode::Off, "now", "", r#"{"action":{"type":"call_tool","tool":"now","args":{}}}"#),
+            (
+                PlanMode::Off,
+                "a\"b",
+                "{}",
+                r#"{"action":{"type":"call_tool","tool":"a\"b","args":{}}}"#,
+            ),
+            (
+                PlanMode::On,
+                "now",
+                r#"{"plan":null,"args":{}}"#,
+                r#"{"action":{"type":"call_tool","tool":"now","plan":null,"args":{}}}"#,
+            ),
+            // What was cut off is no whole decision.
+            (
+                PlanMode::Off,
+                "now",
+                r#"{"a":1"#,
+                r#"{"action":{"type":"call_tool","tool":"now","args":{"a":1}}"#,
+            ),
+            (
+                PlanMode::Off,
+                "final_answer",
+                r#"{"text":"x""#,
+                r#"{"action":{"type":"final_answer","text":"x"}"#,
+            ),
+            (PlanMode::Off, "final_answer", "{", r#"{"action":{"type":"final_answer"}"#),
+            // Without a name it is what it is.
+            (PlanMode::Off, "", r#"{"a":1}"#, r#"{"a":1}"#),
+        ] {
+            for size in [1, 3, 100] {
+                let (said, passed) = build(OutputMode::ToolCall, |g, out| {
+                    g.plan = plan;
+                    g.call(Some(0), "c", name, "", out);
+                    for piece in arguments.as_bytes().chunks(size) {
+                        g.call(Some(0), "", "", std::str::from_utf8(piece).expect("ASCII"), out);
+                    }
+                });
+                assert_eq!((said.text.as_str(), passed.as_str()), (text, text), "{name} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_written_as_text_is_a_call_where_functions_are_offered() {
+        let written = r#"{"name": "grep", "arguments": {"a": 1}}"#;
+        let decision = r#"{"action":{"type":"call_tool","tool":"grep","args":{"a":1}}}"#;
+        for text in [written.to_owned(), format!("```json\n{written}\n```\n")] {
+            let (said, passed) = build(OutputMode::ToolCall, |g, out| g.text(&text, out));
+            assert_eq!((said.text.as_str(), said.is_call), (decision, true));
+            assert_eq!(passed, decision);
+            let (said, _) = build(OutputMode::Prompted, |g, out| g.text(&text, out));
+            assert_eq!((said.text, said.is_call), (text, false));
+        }
+        for other in [
+            format!("{written}{written}"),
+            format!("I call {written}"),
+            r#"{"name":"grep","arguments":"x"}"#.to_owned(),
+            r#"{"name":"grep","arguments":{},"id":1}"#.to_owned(),
+            r#"{"name":"grep","name":"ls","arguments":{}}"#.to_owned(),
+        ] {
+            let (said, _) = build(OutputMode::ToolCall, |g, out| g.text(&other, out));
+            assert_eq!((said.text, said.is_call), (other, false));
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_function_says_the_action_before_its_arguments() {
+        let (mut passed, mut builder) = (String::new(), ReplyBuilder::new(OutputMode::ToolCall));
+        builder.call(Some(0), "c", "read_file", "", &mut |piece| passed.push_str(piece));
+        let known = crate::early::Early::new().push(&passed);
+        let kind = "call_tool";
+        let target = "read_file".to_owned();
+        assert_eq!(known, [crate::early::EarlyEvent::ActionKnown { kind, target }]);
     }
 
     #[test]

@@ -13,8 +13,10 @@ pub(crate) struct RequestStyle {
     pub(crate) mode: OutputMode,
     /// Whether the mode may be left for another.
     pub(crate) mode_may_change: bool,
-    /// Whether the one tool is demanded, or only offered.
-    pub(crate) demand_tool: bool,
+    /// Whether a call is demanded, or functions are only offered.
+    pub(crate) demand_call: bool,
+    /// Whether more than one call in a reply is forbidden; the parser refuses it in any case.
+    pub(crate) forbid_parallel: bool,
     pub(crate) stream: bool,
     /// Whether a stream is asked to count its tokens.
     pub(crate) ask_usage: bool,
@@ -47,7 +49,7 @@ impl LimitName {
 }
 
 /// Steps there are at most.
-pub(crate) const MAX_STEPS: u32 = 6;
+pub(crate) const MAX_STEPS: u32 = 7;
 
 /// Words of a provider that does not know or want something.
 const UNWANTED: &[&str] = &[
@@ -101,12 +103,22 @@ impl RequestStyle {
             (next.limit, next.limit_may_change) = (self.limit.other(), false);
             return Some(next);
         }
-        if self.mode == OutputMode::ToolCall
-            && self.demand_tool
-            && speaks_of(&["tool_choice", "tool choice"])
-        {
-            next.demand_tool = false;
-            return Some(next);
+        if self.mode == OutputMode::ToolCall {
+            let about_choice = speaks_of(&["tool_choice", "tool choice"]);
+            let about_parallel = speaks_of(&["parallel_tool", "parallel tool"]);
+            if self.forbid_parallel && about_parallel {
+                next.forbid_parallel = false;
+                return Some(next);
+            }
+            if self.demand_call && about_choice {
+                next.demand_call = false;
+                return Some(next);
+            }
+            // Messages have it inside the choice.
+            if self.forbid_parallel && about_choice {
+                next.forbid_parallel = false;
+                return Some(next);
+            }
         }
         let schema = ["response_format", "json_schema", "structured output", "schema", "grammar"];
         let tools = ["tool", "function", "schema", "grammar"];
@@ -145,7 +157,8 @@ mod tests {
     const FULL: RequestStyle = RequestStyle {
         mode: OutputMode::JsonSchema,
         mode_may_change: true,
-        demand_tool: true,
+        demand_call: true,
+        forbid_parallel: true,
         stream: true,
         ask_usage: true,
         limit: LimitName::MaxTokens,
@@ -160,7 +173,9 @@ mod tests {
     #[test]
     fn what_a_provider_does_not_take_is_asked_in_another_manner() {
         let tool = RequestStyle { mode: OutputMode::ToolCall, ..FULL };
-        let free = RequestStyle { demand_tool: false, ..tool };
+        let free = RequestStyle { demand_call: false, ..tool };
+        let several = RequestStyle { forbid_parallel: false, ..tool };
+        let bare = RequestStyle { forbid_parallel: false, ..free };
         let newer =
             RequestStyle { limit: LimitName::MaxCompletionTokens, limit_may_change: false, ..FULL };
         for (from, status, field, message, to) in [
@@ -203,6 +218,14 @@ mod tests {
             ),
             (tool, 400, None, "Thinking mode does not support this tool_choice", Some(free)),
             (
+                tool,
+                400,
+                Some("parallel_tool_calls"),
+                "Unsupported parameter: 'parallel_tool_calls' is not supported with this model.",
+                Some(several),
+            ),
+            (free, 400, None, "tool_choice: Extra inputs are not permitted", Some(bare)),
+            (
                 free,
                 500,
                 None,
@@ -235,7 +258,7 @@ mod tests {
     #[test]
     fn stepping_down_comes_to_an_end() {
         let all = "unsupported: stream_options, max_tokens, max_completion_tokens, response_format, \
-                   tool_choice, tools, stream";
+                   tool_choice, parallel_tool_calls, tools, stream";
         let mut style = FULL;
         let mut steps = 0;
         while let Some(next) = style.after(&refused(400, None, all)) {

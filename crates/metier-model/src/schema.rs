@@ -193,6 +193,14 @@ fn plan() -> Value {
     })
 }
 
+/// A plan as a function takes it: what is done, step by step. It is given whole each time, and may be null.
+pub(crate) fn short_plan() -> Value {
+    nullable(object(&PLAN[..2], |name| match name {
+        "goal" => json!({"type": "string"}),
+        _ => json!({"type": "array", "items": step()}),
+    }))
+}
+
 /// Either a new plan or a patch: a model that is held to this cannot write both.
 fn plan_update() -> Value {
     let update = |replace: &Value, patch: &Value| {

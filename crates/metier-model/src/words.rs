@@ -15,8 +15,7 @@ Reply with one JSON object, without prose or code fence. Capitals stand for your
 ";
 
 const HEAD_OF_CALLS: &str = "\
-Call the function `decide` once in every reply, and write nothing beside it. Its `action` is the one \
-thing to do next:
+Reply with one call of a function, and write nothing beside it.
 ";
 
 /// After the actions, so that a plan is not the first thing that is imitated; inside a line, so that
@@ -25,10 +24,10 @@ const PLANS: &str = r#"
 `plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}]}. Later `plan_update` changes it: {"patch":[{"op":"replace","path":"/steps/s1/status","value":"completed"}]}.
 "#;
 
-/// The same where the form stands in the function's parameters.
+/// The same where functions are called.
 const PLANS_OF_CALLS: &str = "
-For a task of several steps give a short `plan` with your first call; else and later it is null. \
-`plan_update` changes it: replace, or patch (RFC 6902; a step is addressed by its id).
+For a task of several steps give a short `plan` with your first call, and again with a later one when a \
+step is done; else it is null.
 ";
 
 /// The words for the prompt that explain a decision, each action and each tool, with examples.
@@ -51,25 +50,13 @@ pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Strin
     text
 }
 
-/// The same where a decision is the call of a function: the form, and what each argument of a tool
-/// is, stand in its parameters, and are not paid for twice.
-pub fn call_instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
-    let form = form.into();
-    let mut text = HEAD_OF_CALLS.to_owned();
-    for spec in explained(form) {
-        if (spec.example)(tools).is_none() {
-            continue;
-        }
-        text.push_str(&format!("- {}: {}\n", spec.kind, spec.about));
-        if calls_a_tool(spec) {
-            let tool = |tool: &ToolOffer| format!("  - {}: {}\n", tool.name, about(tool));
-            text.extend(tools.iter().map(tool));
-        }
+/// The same where a decision is the call of a function: what each is for, and what its arguments are, stands
+/// in the functions, and is not paid for twice.
+pub fn call_instructions(plan: PlanMode) -> String {
+    match plan {
+        PlanMode::On => format!("{HEAD_OF_CALLS}{PLANS_OF_CALLS}"),
+        PlanMode::Off => HEAD_OF_CALLS.to_owned(),
     }
-    if form.plan == PlanMode::On {
-        text.push_str(PLANS_OF_CALLS);
-    }
-    text
 }
 
 /// The actions in the order in which they are explained. Reading a file of a skill comes late: explained

@@ -220,6 +220,8 @@ impl Walk<'_> {
         let (mut count, mut refused, mut is_plain, mut has_links) = (0, Vec::new(), true, false);
         let mut listed = Ok(());
         let probed = self.probe_all(root, |feed| {
+            let opened = open_below(root, &directory, links);
+            feed.expect(opened.as_ref().ok().and_then(Dir::directories_inside).unwrap_or_default());
             let each = |child: EntryName| {
                 count += 1;
                 is_plain &= count <= self.entries_left && !is_other_spelling(&child);
@@ -234,7 +236,7 @@ impl Walk<'_> {
                 }
                 if is_plain { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
-            listed = open_below(root, &directory, links).and_then(|dir| dir.for_each_child(each));
+            listed = opened.and_then(|dir| dir.for_each_child(each));
         });
         if !is_plain {
             return self.list_then_probe(root, vec![directory]);

@@ -138,7 +138,12 @@ pub fn found_by_heading(headings: &[Heading]) -> Vec<bool> {
 /// For comparison: hidden characters gone as in [`Heading::text`], compatibility forms and case folded,
 /// white space single, trailing `#` and colons gone.
 fn fold(text: &str) -> String {
-    let folded: String = for_model(text).nfkc().flat_map(char::to_lowercase).collect();
+    let clean = for_model(text);
+    let folded = if clean.is_ascii() {
+        clean.to_ascii_lowercase()
+    } else {
+        clean.nfkc().flat_map(char::to_lowercase).collect()
+    };
     let trimmed = folded.trim().trim_end_matches(['#', ':']).trim();
     trimmed.split_whitespace().collect::<Vec<_>>().join(" ")
 }

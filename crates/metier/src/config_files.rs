@@ -10,7 +10,7 @@ use metier_fs::{
     ForeignAccess, ReadError, UserFolders, read_bounded, writable_by_others,
     writable_by_others_below,
 };
-use metier_registry::roots::{project_dirs, repository_top};
+use metier_registry::roots::repository_top;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -53,9 +53,11 @@ impl ConfigFile {
     }
 }
 
-/// The files that were looked for, and the settings that they come to.
+/// The files that were looked for, and the settings that they come to. The `dirs` are the project's,
+/// from the working directory upwards.
 pub(crate) fn load(
     working_dir: &Path,
+    dirs: &[PathBuf],
     user: Option<&UserFolders>,
     protected: Option<&UserFolders>,
     environment: &Environment,
@@ -77,7 +79,7 @@ pub(crate) fn load(
         Some(path) => load_layer(&path, Scope::User, &mut files)?,
         None => None,
     };
-    let project = match project_config(working_dir, protected, &mut files) {
+    let project = match project_config(working_dir, dirs, protected, &mut files) {
         Some(path) => {
             check_inside(&path, protected)?;
             load_layer(&path, Scope::Project, &mut files)?
@@ -93,20 +95,19 @@ pub(crate) fn load(
 /// directory, where no one chose it, a file that other accounts can write is skipped.
 fn project_config(
     working_dir: &Path,
+    dirs: &[PathBuf],
     user: Option<&UserFolders>,
     files: &mut Vec<ConfigFile>,
 ) -> Option<PathBuf> {
-    let home = user.map(|user| user.home.as_path());
     let below = |dir: &Path| dir.join(AGENT_FOLDER).join(CONFIG_FILE);
     let real = |path: &Path| metier_fs::canonical(path).ok();
     let users = user.and_then(|user| real(&user.agent.join(CONFIG_FILE)));
-    let dirs = project_dirs(working_dir, home);
     // One that cannot be read, because a link leads nowhere, is found too, and refused later.
     let is_there = |path: &PathBuf| match real(path) {
         Some(file) => Some(file) != users,
         None => metier_fs::entry_kind(path).is_some() || path.parent().is_some_and(leads_nowhere),
     };
-    for dir in &dirs {
+    for dir in dirs {
         let path = below(dir);
         if !is_there(&path) {
             continue;
@@ -124,10 +125,10 @@ fn project_config(
 /// that a clone cannot make a file of the user's its own settings, or have it quoted in an error.
 fn check_inside(path: &Path, user: Option<&UserFolders>) -> Result<()> {
     let Some(dir) = path.parent().and_then(Path::parent) else { return Ok(()) };
-    let top = repository_top(dir, user.map(|user| user.home.as_path()));
-    let top = metier_fs::canonical(top.as_deref().unwrap_or(dir));
     // What cannot be resolved is not there, or is refused when it is read.
-    let (Ok(top), Ok(real)) = (top, metier_fs::canonical(path)) else { return Ok(()) };
+    let Ok(real) = metier_fs::canonical(path) else { return Ok(()) };
+    let top = repository_top(dir, user.map(|user| user.home.as_path()));
+    let Ok(top) = metier_fs::canonical(top.as_deref().unwrap_or(dir)) else { return Ok(()) };
     if real.starts_with(&top) {
         return Ok(());
     }
@@ -148,13 +149,7 @@ pub(crate) fn project_dir(files: &[ConfigFile]) -> Option<&Path> {
 
 /// Files that look like configuration and are not read: sentences for the user, who would otherwise
 /// believe in rules that do not exist.
-pub(crate) fn unread_files(
-    working_dir: &Path,
-    user: Option<&UserFolders>,
-    protected: Option<&UserFolders>,
-) -> Vec<String> {
-    let home = protected.map(|user| user.home.as_path());
-    let dirs = project_dirs(working_dir, home);
+pub(crate) fn unread_files(dirs: &[PathBuf], user: Option<&UserFolders>) -> Vec<String> {
     let folders = dirs.iter().map(|dir| dir.join(AGENT_FOLDER));
     let folders = folders.chain(user.map(|user| user.agent.clone()));
     let present = folders.filter(|folder| metier_fs::is_dir(folder));

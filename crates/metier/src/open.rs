@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use metier_config::{AgentSettings, Settings};
 use metier_fs::{ForeignWriter, UserFolders};
-use metier_registry::roots::{Root, SkillPlaces, resolve};
+use metier_registry::roots::{Root, SkillPlaces, project_dirs, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
 use metier_skill::{Limits, Profile};
 use metier_tools::PolicyStore;
@@ -171,16 +171,18 @@ impl Builder {
             Some(named) => Some(named),
             None => user_folders(UserFolders::home_of_process().as_deref(), &self.environment)?,
         };
-        let (settings, config_files) =
-            config_files::load(&working_dir, user.as_ref(), protected.as_ref(), &self.environment)?;
-        let mut warnings: Vec<String> =
-            config_files.iter().filter_map(ConfigFile::skipped_warning).collect();
-        warnings.extend(config_files::unread_files(
+        let home = protected.as_ref().map(|folders| folders.home.as_path());
+        let dirs = project_dirs(&working_dir, home);
+        let (settings, config_files) = config_files::load(
             &working_dir,
+            &dirs,
             user.as_ref(),
             protected.as_ref(),
-        ));
-        let home = protected.as_ref().map(|folders| folders.home.as_path());
+            &self.environment,
+        )?;
+        let mut warnings: Vec<String> =
+            config_files.iter().filter_map(ConfigFile::skipped_warning).collect();
+        warnings.extend(config_files::unread_files(&dirs, user.as_ref()));
         let usual = usual_places(&working_dir, user.as_ref(), home, &self.environment);
         let project_dir = config_files::project_dir(&config_files);
         let configured_roots = ConfiguredRoots::new(&settings, &usual, project_dir);

@@ -82,6 +82,22 @@ fn plans_that_cannot_be_read_or_are_of_another_setup_are_left_to_others() {
 }
 
 #[test]
+fn a_plan_that_runs_programs_is_left_to_workers_that_may_and_the_next_one_is_done() {
+    let Some(server) = PostgresServer::start(&["fsync=off"]) else { return };
+    let url = server.database("programs");
+    let with_programs = TestHome::new();
+    let case = "input: x\nskill: csv-summary\nexpected: {output: {commands: [['true']]}}\n";
+    with_programs.write("project/.agent/evals/cases.yaml", case);
+    submit(&with_programs, &url);
+    let home = machine(&["one"]);
+    submit(&home, &url);
+    let worked = run(&home, &["eval", "worker", "--exit-when-done", "--database", &url]);
+    let said = "1 unit carried out, 0 given back\n1 plan left to other machines\n";
+    assert_eq!((worked.code, worked.stdout.as_str()), (1, said), "{}", worked.stderr);
+    assert!(worked.stderr.contains("left to others"), "{}", worked.stderr);
+}
+
+#[test]
 fn the_report_of_what_workers_did_is_that_of_one_run() {
     let Some(server) = PostgresServer::start(&["fsync=off"]) else { return };
     let url = server.database("report");

@@ -5,7 +5,7 @@ use metier_testkit::agent::{answer, call, scripted, select};
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
-use crate::support::run;
+use crate::support::{METIER, run};
 
 fn home_with(cases: &str) -> TestHome {
     let home = TestHome::new();
@@ -156,7 +156,7 @@ fn a_skill_that_the_request_calls_by_name_is_no_trigger() {
 fn where_a_model_is_reached_belongs_to_what_a_result_came_of() {
     let home = home_with("input: x\nexpected: {skills: []}\n");
     let plan = |address: &str| {
-        let mut command = home.command(crate::support::METIER);
+        let mut command = home.command(METIER);
         command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", "key");
         command.args(["eval", "plan", "--model", "openai:m"]);
         TestHome::finish(&mut command).stdout
@@ -257,7 +257,7 @@ fn results_that_cannot_be_read_are_named_and_a_summary_that_cannot_be_written_lo
     std::fs::write(&file, text.replace("done", "gone")).expect("writes");
     let ran = run(&home, &["eval", "report"]);
     assert!(ran.stderr.contains("are left out (1)"), "{ran:?}");
-    let mut command = home.command(crate::support::METIER);
+    let mut command = home.command(METIER);
     command.env("GITHUB_STEP_SUMMARY", home.project().join("no/such/file"));
     command.args(["eval", "report", "--format", "github"]);
     let ran = TestHome::finish(&mut command);
@@ -293,4 +293,74 @@ fn descriptions_that_are_the_same_overlap_whatever_they_are_like() {
     for name in ["notes", "translate", "han", "kana"] {
         assert!(found(name), "{name}: {pairs:#}");
     }
+}
+
+#[test]
+fn a_skill_that_no_model_is_shown_is_an_error_also_where_it_should_not_be_loaded() {
+    let home = home_with("input: what is new?\nexpected: {not_skills: [hidden]}\n");
+    home.write(
+        "home/.agent/skills/hidden/SKILL.md",
+        "---\nname: hidden\ndescription: Tells the news.\ndisable-model-invocation: true\n---\nTell.\n",
+    );
+    let ran = run(&home, &["eval", "--json"]);
+    assert_eq!(arm(&ran)["errors"], json!({"skill_not_loadable": 1}), "{ran:?}");
+}
+
+#[test]
+fn a_trial_in_which_every_tool_is_forbidden_may_load_its_skill() {
+    let case = "input: summarise sales.csv by region\nexpected: {skills: [csv-summary]}\n\
+                constraints: {forbidden_tools: ['*']}\n";
+    let ran = run(&home_with(case), &["eval", "--json"]);
+    // What it did then is judged: the skill's script is one of the tools.
+    assert_eq!(arm(&ran)["triggers"][0]["loaded"]["successes"], 1, "{ran:?}");
+}
+
+#[test]
+fn results_are_not_used_again_where_a_variable_that_scripts_see_has_another_value() {
+    let home = home_with("input: x\nexpected: {skills: []}\n");
+    home.write("home/.agent/config.json", json!({"execution": {"env": ["REGION"]}}).to_string());
+    let plan = |value: &str| {
+        let mut command = home.command(METIER);
+        let ran = TestHome::finish(command.args(["eval", "--json"]).env("REGION", value));
+        assert!(!ran.stdout.contains(value), "{ran:?}");
+        ran.json()["plan"].clone()
+    };
+    let north = plan("secret-north");
+    assert_eq!(plan("secret-north"), north);
+    assert_ne!(plan("secret-south"), north);
+}
+
+#[test]
+fn without_the_skill_a_failure_stops_no_run_that_stops_at_failures() {
+    let case = |input: &str| {
+        format!("  - {{input: {input}, expected: {{output: {{contains: never said}}}}}}\n")
+    };
+    let home = home_with(&format!("skill: csv-summary\ncases:\n{}{}", case("one"), case("two")));
+    let args = ["eval", "run", "--json", "--jobs", "1", "--fail-fast=failures", "--arms", "none"];
+    let ran = run(&home, &args);
+    assert_eq!(ran.json()["units"]["missing"], 0, "{ran:?}");
+    let ran = run(&home, &[&args[..6], &["--arms", "listed"]].concat());
+    assert_eq!(ran.json()["units"]["missing"], 1, "{ran:?}");
+}
+
+#[test]
+fn the_exit_code_says_that_the_noise_of_a_set_was_not_measured_for_a_spent_limit() {
+    let home = home_with(
+        "cases: [{input: one, expected: {skills: []}}, {input: two, expected: {skills: []}}]\n",
+    );
+    let ran = run(&home, &["eval", "aa", "--jobs", "1", "--max-calls", "1"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stderr.contains("a limit was spent before both halves were done"), "{ran:?}");
+}
+
+#[test]
+fn evals_of_the_users_own_skills_are_run_where_they_are_named() {
+    let home = home_with("input: x\nexpected: {skills: []}\n");
+    home.skill("home/.agent/skills/own", "own", "Something of the user's own.");
+    let own = "[{query: something of my own, should_trigger: true}]\n";
+    home.write("home/.agent/skills/own/evals/evals.yaml", own);
+    assert_eq!(run(&home, &["eval", "--json"]).json()["cases"].as_array().map(Vec::len), Some(1));
+    let path = home.home().join(".agent/skills/own/evals");
+    let ran = run(&home, &["eval", "run", "--json", path.to_str().expect("a path")]);
+    assert_eq!(ran.json()["cases"][0]["skill"], "own", "{ran:?}");
 }

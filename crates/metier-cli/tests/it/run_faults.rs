@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
-use crate::run_server::{Answer, CANARY, DIALECTS, Dialect, Server, run_keyed};
+use crate::run_server::{Answer, CANARY, DIALECTS, Dialect, Server, function_of, run_keyed};
 use crate::run_support::{answer, call, codes, events, is_sound, of_type, project};
 
 /// No file and no output has the key.
@@ -306,7 +306,11 @@ fn a_prompt_that_is_too_long_is_shortened_and_sent_again() {
 fn models_test_says_whether_the_endpoint_works_and_what_it_can_do() {
     for dialect in DIALECTS {
         let home = project();
-        let server = Server::start(move |_, _| dialect.decides(&answer("Lantern.")));
+        let server = Server::start(move |_, asked| {
+            let is_first = asked.body.contains("Answer with this word");
+            let text = if is_first { "Lantern." } else { "A lamp." };
+            dialect.decides_as_asked(asked, &answer(text))
+        });
         dialect.configure(&home, &server.url(), &json!({"window": 8192}));
         let output = run_keyed(&home, &["models", "test"]);
         assert_eq!(output.code, 0, "{output:?}");
@@ -324,6 +328,8 @@ fn models_test_says_whether_the_endpoint_works_and_what_it_can_do() {
         let output = run_keyed(&home, &["models", "test"]);
         assert_eq!(output.code, 1, "a copy of our example is no answer: {output:?}");
         assert!(output.stdout.contains("answered `ANSWER`"), "{output:?}");
+        let forms = ["  JSON Schema: ignored", "  tool calls: ignored"];
+        assert!(forms.iter().all(|form| output.stdout.contains(form)), "canned: {output:?}");
         let message = format!("wrong key {CANARY}");
         let server =
             Server::start(move |_, _| dialect.refuses(401, "authentication_error", &message, ""));
@@ -344,7 +350,8 @@ fn models_test_quotes_what_is_no_decision_and_says_what_to_set() {
         json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
     };
     let called = |decision: &Value| {
-        let function = json!({"name": "decide", "arguments": decision.to_string()});
+        let (name, arguments) = function_of(&decision.to_string()).expect("a decision");
+        let function = json!({"name": name, "arguments": arguments});
         let message =
             json!({"tool_calls": [{"id": "c", "type": "function", "function": function}]});
         json!({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
@@ -353,7 +360,7 @@ fn models_test_quotes_what_is_no_decision_and_says_what_to_set() {
         let home = project();
         let server = Server::start(move |_, asked| {
             let body = if calls_hold && asked.body.contains("\"tools\"") {
-                called(&answer("Lantern."))
+                called(&answer("A lamp."))
             } else {
                 words(&said)
             };

@@ -98,29 +98,55 @@ impl Dialect {
         self.stream_text(&decision.to_string())
     }
 
-    /// The same for any words of a model, in two pieces.
+    /// The same for any words of a model, in two pieces; a decision is a call where functions are the usual way.
     pub(crate) fn stream_text(self, text: &str) -> String {
+        self.stream_pieces(text, function_of(text).filter(|_| self == Self::Anthropic))
+    }
+
+    /// A decision in the form that a request asks for.
+    pub(crate) fn decides_as_asked(self, asked: &Asked, decision: &Value) -> Answer {
+        let text = decision.to_string();
+        let call = function_of(&text).filter(|_| asked.body.contains("\"tools\""));
+        let stream = self.stream_pieces(&text, call);
+        Answer::reply(200, "content-type: text/event-stream\r\n", &stream)
+    }
+
+    fn stream_pieces(self, text: &str, call: Option<(String, String)>) -> String {
+        let text = call.as_ref().map_or(text, |(_, arguments)| arguments);
         let mut middle = text.len() / 2;
         while !text.is_char_boundary(middle) {
             middle += 1;
         }
         let (left, right) = text.split_at(middle);
+        let (block, kind, key) = match &call {
+            Some((name, _)) => (
+                json!({"type": "tool_use", "id": "t1", "name": name, "input": {}}),
+                "input_json_delta",
+                "partial_json",
+            ),
+            None => (json!({"type": "text", "text": ""}), "text_delta", "text"),
+        };
+        let delta = |piece: &str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": kind, (key): piece}});
+        let said = |piece: &str| match &call {
+            Some((name, _)) => {
+                let function = json!({"name": name, "arguments": piece});
+                json!({"tool_calls": [{"index": 0, "id": "t1", "function": function}]})
+            }
+            None => json!({"role": "assistant", "content": piece}),
+        };
         let events = match self {
             Self::OpenAi => vec![
-                json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": left}}]}),
-                json!({"choices": [{"index": 0, "delta": {"content": right}}]}),
+                json!({"choices": [{"index": 0, "delta": said(left)}]}),
+                json!({"choices": [{"index": 0, "delta": said(right)}]}),
                 json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
                 json!({"choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 12}}),
             ],
             Self::Anthropic => vec![
                 json!({"type": "message_start", "message": {"type": "message", "content": [],
                     "usage": {"input_tokens": 30, "output_tokens": 1}}}),
-                json!({"type": "content_block_start", "index": 0, "content_block":
-                    {"type": "tool_use", "id": "t1", "name": "decide", "input": {}}}),
-                json!({"type": "content_block_delta", "index": 0, "delta":
-                    {"type": "input_json_delta", "partial_json": left}}),
-                json!({"type": "content_block_delta", "index": 0, "delta":
-                    {"type": "input_json_delta", "partial_json": right}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": block}),
+                delta(left),
+                delta(right),
                 json!({"type": "content_block_stop", "index": 0}),
                 json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"},
                     "usage": {"output_tokens": 12}}),
@@ -157,6 +183,17 @@ impl Dialect {
             "params": params});
         home.write("home/.agent/config.json", json!({ "model": model }).to_string());
     }
+}
+
+/// A decision as the function that is called for it, and its arguments.
+pub(crate) fn function_of(text: &str) -> Option<(String, String)> {
+    let decision: Value = serde_json::from_str(text).ok()?;
+    let mut action = decision.get("action")?.as_object()?.clone();
+    let kind = action.remove("type")?.as_str()?.to_owned();
+    if kind == "call_tool" {
+        return Some((action.get("tool")?.as_str()?.to_owned(), action.get("args")?.to_string()));
+    }
+    Some((kind, Value::Object(action).to_string()))
 }
 
 /// Runs the binary with the key in its environment.

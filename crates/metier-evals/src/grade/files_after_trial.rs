@@ -9,6 +9,7 @@ use metier::fs::{TreeLimits, list_files, read_bounded};
 use metier::skill::Digest;
 
 use crate::case::FileCheck;
+use crate::own_loop::RUNS;
 use crate::score::matches_wildcard;
 use crate::trial::{CheckKind, CheckOutcome, CheckResult};
 
@@ -17,6 +18,11 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Files by the paths that a case names them by.
 pub(crate) struct FilesAfterTrial(Vec<(String, PathBuf)>);
+
+/// Whether a file of the workspace belongs to the record of the run.
+fn is_of_run(name: &str) -> bool {
+    name.strip_prefix(RUNS).is_some_and(|rest| rest.starts_with('/'))
+}
 
 impl FilesAfterTrial {
     /// `given` are the files of the case, with what they contained.
@@ -37,16 +43,15 @@ impl FilesAfterTrial {
             let (found, _) = list_files(folder, TreeLimits::default()).unwrap_or_default();
             for file in found.into_iter().filter(|file| !file.link && !file.special) {
                 let path = folder.join(&file.path);
-                if !is_output && is_as_given(&file.path, &path) {
-                    continue;
-                }
-                // Below the outputs of a run each script has a folder of its own.
+                // Each script of a run has a folder of its own, and what it left is in its `outputs`. The rest is
+                // the runtime's: what a tool printed, where that was long, is a file too.
                 let name = if is_output {
-                    file.path.split_once("/outputs/").map_or(file.path.as_str(), |(_, rest)| rest)
+                    file.path.split_once("/outputs/").map(|(_, rest)| rest)
                 } else {
-                    &file.path
+                    let is_left = !is_of_run(&file.path) && !is_as_given(&file.path, &path);
+                    is_left.then_some(file.path.as_str())
                 };
-                files.push((name.to_owned(), path));
+                files.extend(name.map(|name| (name.to_owned(), path.clone())));
             }
         }
         files.sort();
@@ -77,5 +82,24 @@ impl FilesAfterTrial {
             detail: wrong.unwrap_or_default(),
             step: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_runtime_stores_of_a_trial_is_no_file_that_it_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let observations = folder.path().join(".agent/runs/1/observations");
+        let write = |path: PathBuf| metier::fs::write_atomic(&path, b"total").expect("written");
+        write(observations.join("0001.txt"));
+        write(observations.join("run-1/outputs/sub/report.txt"));
+        write(folder.path().join(".agent/skills/new/SKILL.md"));
+        let outputs = [observations];
+        let files = FilesAfterTrial::of(folder.path(), &outputs, &BTreeMap::new());
+        let names: Vec<&str> = files.0.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, [".agent/skills/new/SKILL.md", "sub/report.txt"]);
     }
 }

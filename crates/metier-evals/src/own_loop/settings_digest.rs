@@ -29,6 +29,11 @@ pub(super) fn settings_digest(
         let limits = serde_json::to_string(&agent.run_limits).unwrap_or_default();
         all.push(format!("agent {} {limits}", agent.name));
     }
+    // What scripts see of the environment. A value may be a key: its digest alone is used, and that only as part of one.
+    all.extend(metier.settings().execution.env.iter().map(|name| {
+        let value = metier.environment().text(name).map(|value| Digest::of(value.as_bytes()));
+        format!("env {name} {}", value.map_or_else(|| "unset".to_owned(), |it| it.to_string()))
+    }));
     all.extend(options.allow.iter().map(|rule| format!("allow {rule}")));
     all.extend(options.deny.iter().map(|rule| format!("deny {rule}")));
     all.push(format!("prompt {}", prompt_digest(metier, options)?));

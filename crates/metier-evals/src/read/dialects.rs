@@ -32,7 +32,7 @@ pub(crate) fn cases(root: &Node<'_>) -> Option<Result<Vec<ReadCase>, Vec<ReadFau
         let read = items.map(|(item, expected)| {
             let request = item.text().map(str::to_owned).or_else(|| request(item));
             let request = request.ok_or_else(|| missing(item))?;
-            Ok(trigger(item, request, expected, skill.as_deref()))
+            trigger(item, request, expected, skill.as_deref())
         });
         return Some(collect(read));
     }
@@ -45,7 +45,7 @@ pub(crate) fn cases(root: &Node<'_>) -> Option<Result<Vec<ReadCase>, Vec<ReadFau
         return Some(collect(all.iter().map(|item| {
             let request = request(item).ok_or_else(|| missing(item))?;
             let own = SKILL_KEYS.iter().find_map(|key| text(item, key)).or_else(|| skill.clone());
-            Ok(trigger(item, request, should_trigger(item).unwrap_or_default(), own.as_deref()))
+            trigger(item, request, should_trigger(item).unwrap_or_default(), own.as_deref())
         })));
     }
     if let Some(item) = all.iter().find(|item| says_trigger(item) && should_trigger(item).is_none())
@@ -97,7 +97,12 @@ fn says_trigger(item: &Node<'_>) -> bool {
     get(item, "should_trigger").or_else(|| get(item, "shouldTrigger")).is_some()
 }
 
-fn trigger(item: &Node<'_>, input: String, expected: bool, skill: Option<&str>) -> ReadCase {
+fn trigger(
+    item: &Node<'_>,
+    input: String,
+    expected: bool,
+    skill: Option<&str>,
+) -> Result<ReadCase, ReadFault> {
     let named = skill.map(str::to_owned);
     let split = text(item, "split").into_iter();
     let case = Case {
@@ -105,11 +110,14 @@ fn trigger(item: &Node<'_>, input: String, expected: bool, skill: Option<&str>) 
         input,
         skill: named,
         // Which skill is filled in where the file does not say; an empty name stands for it.
-        expected: expected_trigger(expected, skill.unwrap_or_default()),
+        expected: Expected {
+            output: OutputChecks { judge: statements(item)?, ..OutputChecks::default() },
+            ..expected_trigger(expected, skill.unwrap_or_default())
+        },
         tags: split.chain(["trigger".to_owned()]).collect(),
         ..Case::default()
     };
-    ReadCase { at: item.span.start, case, is_foreign: true }
+    Ok(ReadCase { at: item.span.start, case, is_foreign: true })
 }
 
 fn expected_trigger(fires: bool, skill: &str) -> Expected {
@@ -121,8 +129,8 @@ fn expected_trigger(fires: bool, skill: &str) -> Expected {
     }
 }
 
-/// A case of the public `evals.json`: its statements are for a judge.
-fn public(item: &Node<'_>, input: String, skill: Option<&str>) -> Result<ReadCase, ReadFault> {
+/// What an item says of the answer: for a judge.
+fn statements(item: &Node<'_>) -> Result<Vec<JudgeCheck>, ReadFault> {
     let mut judge = Vec::new();
     if let Some(wanted) = text(item, "expected_output").filter(|it| !it.trim().is_empty()) {
         judge.push(JudgeCheck { statement: format!("The result is as described: {wanted}") });
@@ -141,6 +149,12 @@ fn public(item: &Node<'_>, input: String, skill: Option<&str>) -> Result<ReadCas
             }
         }
     }
+    Ok(judge)
+}
+
+/// A case of the public `evals.json`: its statements are for a judge.
+fn public(item: &Node<'_>, input: String, skill: Option<&str>) -> Result<ReadCase, ReadFault> {
+    let judge = statements(item)?;
     let paths = items(get(item, "files")).iter().filter_map(|file| file.text());
     let files = named(paths.map(str::to_owned));
     let files = files.map_err(|message| ReadFault::new(item.span.clone(), message))?;

@@ -42,7 +42,7 @@ impl CaseSource {
 /// skill's folder, of one that holds skills, and of a project, those are meant that lie where they belong.
 pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSource>> {
     let top = metier.workspace();
-    let skills = skill_folders(metier);
+    let skills = skill_folders(metier, |_| true);
     let mut found = Vec::new();
     let mut add = |path: PathBuf, skill: Option<String>| {
         let name = path.strip_prefix(&top).unwrap_or(&path).to_string_lossy().into_owned();
@@ -74,7 +74,9 @@ pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSou
         for file in case_files(&top.join(FOLDER)) {
             add(file, None);
         }
-        for (folder, name) in &skills {
+        // Those of the user's own skills are run where they are named.
+        let is_here = |source| matches!(source, Source::Project | Source::Explicit);
+        for (folder, name) in skill_folders(metier, is_here) {
             for file in case_files(&folder.join(SKILL_FOLDER)) {
                 add(file, Some(name.clone()));
             }
@@ -107,14 +109,15 @@ fn case_files_below(named: &Path, skills: &[(PathBuf, String)]) -> Vec<PathBuf> 
         .collect()
 }
 
-/// The folders of the project's skills, with their names.
-fn skill_folders(metier: &Metier) -> Vec<(PathBuf, String)> {
+/// The folders of the skills from some sources, with their names.
+fn skill_folders(metier: &Metier, is_meant: impl Fn(Source) -> bool) -> Vec<(PathBuf, String)> {
     let scan = metier.skills();
     let own = scan
         .index
         .entries()
         .iter()
-        .filter(|entry| entry.memory.is_none() && entry.source != Source::Builtin);
+        .filter(|entry| entry.memory.is_none() && entry.source != Source::Builtin)
+        .filter(|entry| is_meant(entry.source));
     own.map(|entry| (entry.path.clone(), entry.name().to_string())).collect()
 }
 

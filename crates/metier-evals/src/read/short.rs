@@ -53,11 +53,20 @@ pub(crate) fn texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
     Ok(words.into_iter().map(|word| word.0).collect())
 }
 
-/// The same where nothing is another thing than an empty list.
+/// The same where nothing is another thing than an empty list: who leaves it blank may mean either.
 pub(crate) fn some_texts<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Vec<String>>, D::Error> {
-    texts(from).map(Some)
+    struct Texts(Vec<String>);
+    impl<'de> Deserialize<'de> for Texts {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            texts(from).map(Self)
+        }
+    }
+    match Option::<Texts>::deserialize(from)? {
+        Some(texts) => Ok(Some(texts.0)),
+        None => Err(D::Error::custom("`skills` is blank: write `[]` for none, or leave it out")),
+    }
 }
 
 /// Arguments: a value that is no map is what the argument must equal.

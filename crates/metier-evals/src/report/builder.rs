@@ -177,7 +177,7 @@ fn case_arm(arm: Arm, tally: &ArmTally) -> CaseArm {
         (0, true) => CaseOutcome::Missing,
         (0, false) => CaseOutcome::Error,
         _ if tally.judged == 0 => CaseOutcome::NothingExpected,
-        _ if 2 * tally.passed >= tally.judged => CaseOutcome::Passed,
+        _ if 2 * tally.passed > tally.judged => CaseOutcome::Passed,
         _ => CaseOutcome::Failed,
     };
     let triggers = tally.triggers.iter().filter_map(|(skill, trigger)| {

@@ -3,6 +3,8 @@
 //! All comparisons of a report are corrected together. "No difference" never stands alone: the smallest one that
 //! these cases could have shown stands beside it. `arms` and `compare` call it.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::power::ALPHA;
@@ -139,7 +141,7 @@ pub(crate) fn compare_all(
     let alpha = ALPHA / f64::from(u32::try_from(made.len()).unwrap_or(u32::MAX).max(1));
     let finish = |((one, paired), corrected_p): ((Compared, PairedDifference), f64)| {
         let result = result_of(one.metric, &paired, corrected_p, noise);
-        let cases_needed = (result == ComparisonResult::NoDifference)
+        let cases_needed = (result == ComparisonResult::NoDifference && corrected_p > ALPHA)
             .then(|| paired.cases_needed(alpha))
             .flatten();
         Comparison {
@@ -166,16 +168,24 @@ fn result_of(
     corrected_p: f64,
     noise: Noise,
 ) -> ComparisonResult {
-    let is_beyond_noise = match noise {
-        Noise::Present => corrected_p <= ALPHA,
-        Noise::Absent => true,
+    let difference = paired.difference;
+    let is_up = match noise {
+        // A case that is lost is lost, however many others are gained.
+        Noise::Absent if metric.is_quality() && paired.up + paired.down > 0 => paired.down == 0,
+        Noise::Absent if difference != 0.0 => difference > 0.0,
+        // The test counts cases, and the difference is a mean: where one case outweighs the many, they contradict
+        // each other and show nothing.
+        Noise::Present if corrected_p <= ALPHA && is_of_most_cases(paired) => difference > 0.0,
+        Noise::Absent | Noise::Present => return ComparisonResult::NoDifference,
     };
-    let gain = if metric.is_quality() { paired.difference } else { -paired.difference };
-    if !is_beyond_noise || gain == 0.0 {
-        ComparisonResult::NoDifference
-    } else if gain > 0.0 {
-        ComparisonResult::Better
-    } else {
-        ComparisonResult::Worse
+    if is_up == metric.is_quality() { ComparisonResult::Better } else { ComparisonResult::Worse }
+}
+
+/// Whether the mean went where most of the cases went that differ.
+fn is_of_most_cases(paired: &PairedDifference) -> bool {
+    match paired.up.cmp(&paired.down) {
+        Ordering::Greater => paired.difference > 0.0,
+        Ordering::Less => paired.difference < 0.0,
+        Ordering::Equal => false,
     }
 }

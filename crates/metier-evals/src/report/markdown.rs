@@ -43,6 +43,7 @@ pub fn markdown(report: &EvalReport) -> String {
     arms(report, &mut out);
     comparisons(&report.comparisons, &mut out);
     cases(report, &mut out);
+    unstable(report, &mut out);
     out
 }
 
@@ -133,12 +134,12 @@ fn arms(report: &EvalReport, out: &mut String) {
     }
     for arm in report.arms.iter().filter(|arm| arm.pass_at.len() > 1) {
         out.push_str(&format!(
-            "\nArm {}:\n\n| k | pass@k | pass^k |\n|---|---|---|\n",
+            "\nArm {}:\n\n| k | cases | pass@k | pass^k |\n|---|---|---|---|\n",
             arm.arm.as_str()
         ));
         for at in arm.pass_at.iter().filter(|at| at.k > 1) {
             let (any, all) = (words::share_cell(Some(&at.any)), words::share_cell(Some(&at.all)));
-            out.push_str(&format!("| {} | {any} | {all} |\n", at.k));
+            out.push_str(&format!("| {} | {} | {any} | {all} |\n", at.k, at.cases));
         }
     }
     for arm in report.arms.iter().filter(|arm| !arm.checks.is_empty()) {
@@ -193,6 +194,21 @@ fn cases(report: &EvalReport, out: &mut String) {
     }
     if listed.len() > MAX_CASES {
         out.push_str(&format!("\nAnd {} more.\n", listed.len() - MAX_CASES));
+    }
+}
+
+/// The cases that pass in some trials and fail in others.
+fn unstable(report: &EvalReport, out: &mut String) {
+    let unstable: Vec<_> = words::unstable(report).collect();
+    if unstable.is_empty() {
+        return;
+    }
+    out.push_str("\n## Unstable cases\n\n");
+    for (case, arm, passed) in unstable.iter().take(MAX_CASES) {
+        out.push_str(&format!("- {} ({}): {passed}\n", escape(&case.id), arm.as_str()));
+    }
+    if unstable.len() > MAX_CASES {
+        out.push_str(&format!("- and {} more\n", unstable.len() - MAX_CASES));
     }
 }
 

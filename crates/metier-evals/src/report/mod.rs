@@ -38,6 +38,7 @@ pub use github::github_annotations;
 pub use html::{HtmlPage, page_with_baseline};
 pub use junit::junit;
 pub use markdown::markdown;
+pub(crate) use tally::called;
 pub use text::plain_text;
 pub(crate) use verdict::counted;
 pub use verdict::{EvalVerdict, Gates, ReasonCode, RequiredModel, VerdictReason, VerdictReport};

@@ -4,12 +4,13 @@
 //! cases, never for what the trials said. "First" is by the trial's number, so that the order of arrival does not
 //! show. `builder` fills these and reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metier::skill::text;
 
 use super::eval_report::CaseCost;
 use crate::case::Case;
+use crate::statistics::Tally;
 use crate::trial::{CheckKind, CheckOutcome, CheckResult, TrialEnd, TrialErrorKind, TrialResult};
 
 /// Characters of a message or detail that are kept.
@@ -33,6 +34,10 @@ pub(super) struct ArmTally {
     pub(super) errors: BTreeMap<TrialErrorKind, u64>,
     pub(super) first_error: First,
     pub(super) triggers: BTreeMap<String, TriggerTally>,
+    /// The skills that the request calls by name: they were loaded before a model decided.
+    pub(super) called: BTreeSet<String>,
+    /// Steps of the instructions in trials in which these were loaded.
+    pub(super) steps_when_loaded: Tally,
     /// Scored trials in which no skill was loaded that should not be.
     pub(super) abstained: u64,
     pub(super) checks: BTreeMap<(CheckKind, String), CheckTally>,
@@ -131,10 +136,20 @@ impl ArmTally {
             self.judged += 1;
             self.passed += u64::from(passed);
         }
-        if !result.checks.is_empty() {
+        let job = || result.checks.iter().filter(|check| check.kind != CheckKind::Called);
+        if job().next().is_some() {
             self.checked += 1;
-            let all = result.checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
+            let all = job().all(|check| check.outcome == CheckOutcome::Passed);
             self.job += u64::from(all);
+        }
+        if result.arm.measures_triggers() {
+            self.called.extend(called(result).map(str::to_owned));
+        }
+        if result.fired.iter().any(|fired| case.has_instructions_of(&fired.skill)) {
+            let steps = || result.checks.iter().filter(|check| check.kind == CheckKind::Steps);
+            let passed = steps().filter(|check| check.outcome == CheckOutcome::Passed);
+            self.steps_when_loaded.successes += passed.count() as u64;
+            self.steps_when_loaded.trials += steps().count() as u64;
         }
         for trigger in &result.triggers {
             let tally = self.triggers.entry(trigger.skill.clone()).or_default();
@@ -164,6 +179,11 @@ impl ArmTally {
     }
 }
 
+/// The skills that were loaded before the first turn: in the arm in which loading is a choice, no model chose them.
+pub(crate) fn called(result: &TrialResult) -> impl Iterator<Item = &str> {
+    result.fired.iter().filter(|fired| fired.step == 0).map(|fired| fired.skill.as_str())
+}
+
 /// Which skill was expected and which was loaded in a scored trial: one pair for each.
 ///
 /// A skill that is missing is paired with what was loaded wrongly in its place, or with nothing.
@@ -191,7 +211,7 @@ pub(super) fn confused<'a>(
     if !is_explained {
         pairs.extend(wrong.iter().map(|loaded| (None, Some(*loaded))));
     }
-    if pairs.is_empty() && case.expected.is_about_skills() {
+    if pairs.is_empty() && case.expected.is_about_skills() && called(result).next().is_none() {
         pairs.push((None, None));
     }
     pairs

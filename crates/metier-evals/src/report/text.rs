@@ -6,7 +6,7 @@ use metier::skill::text::{quoted, short_line};
 
 use super::comparison::Comparison;
 use super::eval_report::{CaseOutcome, EvalReport};
-use super::verdict::percent;
+use super::verdict::{counted, percent};
 use super::words;
 
 /// Cases that are listed one by one; the rest is counted.
@@ -58,6 +58,7 @@ pub fn plain_text(report: &EvalReport) -> String {
     arms(report, &mut out);
     comparisons(&report.comparisons, &mut out);
     cases(report, &mut out);
+    unstable(report, &mut out);
     out
 }
 
@@ -94,8 +95,10 @@ fn arms(report: &EvalReport, out: &mut String) {
             line(kind.as_str(), words::rate(rate));
         }
         for at in arm.pass_at.iter().filter(|at| at.k > 1) {
-            line(&format!("pass@{}", at.k), words::share_cell(Some(&at.any)));
-            line(&format!("pass^{}", at.k), words::share_cell(Some(&at.all)));
+            let over = format!("over {}", counted(at.cases, "case", "cases"));
+            let (any, all) = (words::share_cell(Some(&at.any)), words::share_cell(Some(&at.all)));
+            line(&format!("pass@{}", at.k), format!("{any} {over}"));
+            line(&format!("pass^{}", at.k), format!("{all} {over}"));
         }
         if let Some(cost) = &arm.cost {
             let about = if cost.estimated { " (estimated)" } else { "" };
@@ -151,5 +154,21 @@ fn cases(report: &EvalReport, out: &mut String) {
     }
     if listed.len() > MAX_CASES {
         out.push_str(&format!("  and {} more\n", listed.len() - MAX_CASES));
+    }
+}
+
+/// The cases that pass in some trials and fail in others, whatever most of them say.
+fn unstable(report: &EvalReport, out: &mut String) {
+    let unstable: Vec<_> = words::unstable(report).collect();
+    if unstable.is_empty() {
+        return;
+    }
+    out.push_str("\nunstable\n");
+    for (case, arm, passed) in unstable.iter().take(MAX_CASES) {
+        let (id, arm) = (quoted(&case.id, 80), arm.as_str());
+        out.push_str(&format!("  {id} ({arm}): {passed}\n"));
+    }
+    if unstable.len() > MAX_CASES {
+        out.push_str(&format!("  and {} more\n", unstable.len() - MAX_CASES));
     }
 }

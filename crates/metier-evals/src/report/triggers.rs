@@ -12,7 +12,6 @@ use crate::case::Case;
 use crate::plan::Arm;
 use crate::statistics::binomial::as_f64;
 use crate::statistics::{Decisions, Interval, Rate, Tally};
-use crate::trial::CheckKind;
 
 /// The score of each skill that is tested, expected or loaded, by name.
 pub(super) fn scores(scored: &Scored<'_>) -> Vec<SkillScore> {
@@ -41,7 +40,8 @@ pub(super) fn abstention(scored: &Scored<'_>) -> Option<Rate> {
     let expects_none = |case: &Case| case.expected.skills.as_ref().is_some_and(Vec::is_empty);
     let tallies: Vec<Tally> = scored
         .in_arm(arm)
-        .filter(|(case, _)| expects_none(case))
+        // Where the request calls a skill, no model could abstain.
+        .filter(|(case, tally)| expects_none(case) && tally.called.is_empty())
         .map(|(_, tally)| Tally { successes: tally.abstained, trials: tally.scored })
         .collect();
     Rate::of_cases(&tallies)
@@ -61,6 +61,9 @@ fn side(case: &Case, tally: &ArmTally, skill: &str) -> Option<(Side, u64)> {
     if let Some(trigger) = tally.triggers.get(skill) {
         let side = if trigger.expected { Side::Positive } else { Side::Negative };
         return Some((side, trigger.loaded));
+    }
+    if tally.called.contains(skill) {
+        return None;
     }
     // No trial was scored, or the skill was neither expected nor loaded.
     let expected = case.expected.skills.as_ref()?;
@@ -94,7 +97,7 @@ fn score(scored: &Scored<'_>, arm: Arm, skill: &str) -> SkillScore {
     let mut steps = Vec::new();
     for (case, tally) in scored.in_arm(arm).filter(|(_, tally)| tally.scored > 0 && !is_broken) {
         if case.skill.as_deref() == Some(skill) {
-            steps.push(steps_of(tally));
+            steps.push(tally.steps_when_loaded);
         }
         let Some((side, loaded)) = side(case, tally, skill) else { continue };
         let not_loaded = tally.scored - loaded;
@@ -119,16 +122,18 @@ fn score(scored: &Scored<'_>, arm: Arm, skill: &str) -> SkillScore {
             *instead.entry(what.clone()).or_default() += count;
         }
     }
+    let has_negatives = !specificity.is_empty();
     SkillScore {
         skill: skill.to_owned(),
         positives: recall.len() as u64,
         negatives: specificity.len() as u64,
         unscored_positives,
         decisions,
-        precision: Rate::of_cases(&precision),
+        // Where nothing could be loaded wrongly, that nothing was says nothing.
+        precision: has_negatives.then(|| Rate::of_cases(&precision)).flatten(),
         recall: Rate::of_cases(&recall),
         specificity: Rate::of_cases(&specificity),
-        f1: Rate::of_cases(&overlap).map(f1_of_overlap),
+        f1: has_negatives.then(|| Rate::of_cases(&overlap)).flatten().map(f1_of_overlap),
         balanced_accuracy: decisions.balanced_accuracy(),
         matthews: decisions.matthews(),
         instead,
@@ -144,12 +149,4 @@ fn f1_of_overlap(overlap: Rate) -> Estimate {
     let f1 = |share: f64| 2.0 * share / (1.0 + share);
     let Interval { low, high } = overlap.interval;
     Estimate { value: f1(overlap.rate), interval: Some(Interval { low: f1(low), high: f1(high) }) }
-}
-
-fn steps_of(tally: &ArmTally) -> Tally {
-    let steps = tally.checks.iter().filter(|((kind, _), _)| *kind == CheckKind::Steps);
-    steps.fold(Tally::default(), |sum, (_, check)| Tally {
-        successes: sum.successes + check.judged - check.failed,
-        trials: sum.trials + check.judged,
-    })
 }

@@ -9,7 +9,7 @@ use super::eval_report::{CaseScore, EvalReport, SkillScore, UnitCounts};
 use crate::error::{EvalError, Result};
 use crate::plan::ModelKind;
 use crate::statistics::binomial::as_f64;
-use crate::statistics::{CONFIDENCE, Rate, power, wilson};
+use crate::statistics::{CONFIDENCE, Rate, normal, power, wilson};
 
 /// What a report says in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,7 +233,9 @@ fn nothing_scored(report: &EvalReport) -> Option<VerdictReason> {
     let message = if units.scored == 0 {
         match (units.planned, units.errors) {
             (0, _) => "there is no case to run".to_owned(),
-            (_, 0) => "no trial has a result yet; run the evals first".to_owned(),
+            (_, 0) => {
+                "no trial has a result yet: run the evals, or wait for those that run".to_owned()
+            }
             _ => format!("no trial could be scored: {}", errors_in_words(units)),
         }
     } else if let Some(skill) = report.skills.iter().find(|skill| skill.is_unscored()) {
@@ -273,19 +275,41 @@ fn failed_or_open(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
     let count = u32::try_from(asked.len()).unwrap_or(u32::MAX);
     let mut reasons: Vec<VerdictReason> =
         asked.iter().filter_map(|gate| gate.open_or_failed(count)).collect();
-    reasons.extend(never_loaded(report, gates));
+    reasons.extend(one_sided(report, gates));
     reasons
 }
 
-/// Skills of which a precision is asked and there is none.
-fn never_loaded(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
-    let asked = report.skills.iter().filter(|skill| skill.positives > 0);
-    let never = asked.filter(|skill| skill.precision.is_none() && gates.precision.is_some());
+/// Skills of which something is asked that their cases cannot show: a model that never loads anything passes all negative
+/// cases, and one that always does all positive ones.
+fn one_sided(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
+    let is_about = |skill: &SkillScore| {
+        report.cases.iter().any(|case| case.skill.as_deref() == Some(&skill.skill))
+    };
+    let has_positive = report.skills.iter().any(|skill| skill.positives > 0);
     let message = |skill: &SkillScore| {
         let name = metier::skill::text::quoted(&skill.skill, 64);
-        format!("{name} was never loaded, so it has no precision")
+        if skill.positives == 0 {
+            let is_asked = gates.recall.is_some() && (is_about(skill) || !has_positive);
+            return (is_asked && skill.unscored_positives == 0).then(|| {
+                format!(
+                    "no case should load {name}, so its recall is not known: add cases that should"
+                )
+            });
+        }
+        if gates.precision.is_none() || skill.precision.is_some() {
+            return None;
+        }
+        Some(if skill.negatives == 0 {
+            format!(
+                "every case should load {name}, so its precision is not known: add cases that should not, or \
+                 --gate precision=none"
+            )
+        } else {
+            format!("{name} was never loaded, so it has no precision")
+        })
     };
-    never.map(|skill| reason(ReasonCode::TooFew, message(skill))).collect()
+    let messages = report.skills.iter().filter_map(message);
+    messages.map(|message| reason(ReasonCode::TooFew, message)).collect()
 }
 
 /// One share and the bound that it is held against.
@@ -348,7 +372,8 @@ impl AskedShare {
             percent(ends.high)
         );
         let confidence = 1.0 - (1.0 - CONFIDENCE) / f64::from(gates);
-        if wilson(rate.rate, rate.effective_trials, confidence).high < *bound {
+        let high = wilson(rate.rate, rate.effective_trials, confidence).high;
+        if high.max(ends.high) < *bound {
             let message = format!("{seen}, below the {} that is asked for", percent(*bound));
             return Some(reason(ReasonCode::BelowGate, message));
         }
@@ -367,7 +392,8 @@ impl AskedShare {
         })
     }
 
-    /// The effective trials that are needed, in cases: each case is worth as many as it is now.
+    /// The effective trials that are needed, in cases: each case is worth as many as it is now, by the end of the interval
+    /// that is in the way.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -375,8 +401,15 @@ impl AskedShare {
     )]
     fn cases_needed(&self, confidence: f64) -> Option<u64> {
         let trials = power::trials_for_bound(self.rate.rate, self.bound, confidence)?;
-        let share = as_f64(trials) / self.rate.effective_trials;
-        Some((share * as_f64(self.cases.max(1))).ceil() as u64)
+        let Rate { rate, interval, effective_trials, .. } = self.rate;
+        let end = if rate < self.bound { interval.high } else { interval.low };
+        let z = normal::quantile(0.5 + CONFIDENCE / 2.0);
+        // Wilson's interval ends where the distance is z standard errors of the end itself.
+        let worth = z * z * end * (1.0 - end) / (rate - end).powi(2);
+        let worth = if worth > 0.0 { worth.min(effective_trials) } else { effective_trials };
+        let share = as_f64(trials) / worth;
+        // Rounding is no case.
+        Some((share * as_f64(self.cases.max(1)) - 1e-6).ceil() as u64)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::comparison::{Comparison, ComparisonResult};
-use super::eval_report::{ArmCost, CaseArm, ConfusionCell, Estimate, EvalReport};
+use super::eval_report::{ArmCost, CaseArm, CaseScore, ConfusionCell, Estimate, EvalReport};
 use super::verdict::{counted, percent};
 use crate::plan::{Arm, ModelKind};
 use crate::statistics::Rate;
@@ -144,6 +144,18 @@ pub(super) fn problems(arm: &CaseArm) -> Vec<String> {
         problems.push(words);
     }
     problems
+}
+
+/// The cases that pass in some trials and fail in others, in the arm that the verdict is about.
+pub(super) fn unstable(
+    report: &EvalReport,
+) -> impl Iterator<Item = (&CaseScore, Arm, String)> + '_ {
+    report.outcomes().filter(|(_, _, is_main)| *is_main).filter_map(|(case, arm, _)| {
+        let passed = arm.passed?;
+        let trials = counted(passed.trials, "trial", "trials");
+        let words = format!("passed in {} of {trials}", passed.successes);
+        (passed.successes > 0 && passed.successes < passed.trials).then_some((case, arm.arm, words))
+    })
 }
 
 /// What went wrong before a case could be scored in an arm, if something did.

@@ -1,9 +1,9 @@
 //! Judging what was done: actions that must be there or not, how often, in which order, and how many.
 //! Pure: a trace and a case go in, results of checks come out.
 
-use super::pattern::{describe, fits, matches_wildcard, was_done};
+use super::pattern::{describe, fits, is_tool_meant, matches_wildcard, was_done};
 use crate::case::{
-    ActionChecks, ActionCount, ActionPattern, ActionSequence, Constraints, SequenceMode,
+    ActionChecks, ActionCount, ActionPattern, ActionSequence, Constraints, SequenceMode, TOOLS,
 };
 use crate::read::action_kind;
 use crate::subject::Trace;
@@ -207,7 +207,9 @@ pub(super) fn constraints(limits: &Constraints, trace: &Trace) -> Vec<CheckResul
         let is_it = |action: &&TrialAction| {
             action.tool.as_deref().is_some_and(|name| matches_wildcard(tool, name))
                 || kind == Some(action.action.as_str())
-                || action.tool.is_none() && matches_wildcard(tool, &action.action)
+                || action.tool.is_none()
+                    && TOOLS.contains(&action.action.as_str())
+                    && is_tool_meant(tool, &action.action)
         };
         let wrong = trace.actions.iter().find(is_it).map(|it| (shown(it), Some(it.step)));
         checks.push(check(CheckKind::Constraint, format!("never {tool}"), wrong));

@@ -28,6 +28,13 @@ pub(crate) fn was_done(pattern: &ActionPattern, action: &TrialAction) -> bool {
     fits(pattern, action) && (action.ok || pattern.ok.is_some())
 }
 
+/// Whether a pattern means loading one skill.
+pub(super) fn is_load_of(skill: &str, pattern: &ActionPattern) -> bool {
+    let kind = pattern.action.as_deref().or(pattern.tool.as_deref()).and_then(action_kind);
+    kind == Some("select_skills")
+        && pattern.skill.as_deref().is_some_and(|wanted| is_skill(wanted, Some(skill)))
+}
+
 /// A skill by its name, or as `source:name`.
 fn is_skill(wanted: &str, skill: Option<&str>) -> bool {
     let Some(skill) = skill else { return false };
@@ -84,6 +91,13 @@ pub(crate) fn matches_wildcard(pattern: &str, text: &str) -> bool {
         }
     }
     pattern[p..].iter().all(|c| *c == '*')
+}
+
+/// Whether the name of a forbidden tool, in which `*` is any text, means this one. `*` alone means whatever acts: a
+/// skill is loaded to know what to do, and who forbids that says so.
+pub(crate) fn is_tool_meant(forbidden: &str, tool: &str) -> bool {
+    let is_load = action_kind(tool) == Some("select_skills");
+    matches_wildcard(forbidden, tool) && !(is_load && forbidden.chars().all(|c| c == '*'))
 }
 
 /// A pattern in words, as it would be written in one line.

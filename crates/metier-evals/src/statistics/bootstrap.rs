@@ -14,6 +14,9 @@ use super::{normal, student};
 const RESAMPLES: usize = 4000;
 /// Fewer would not do, however many cases there are.
 const LEAST_RESAMPLES: usize = 1000;
+/// Fewer cases give no interval: so few are often drawn alike, or all without the one that differs, and whatever is made
+/// of such draws holds the truth far less often than it says.
+pub const LEAST_CASES: usize = 6;
 /// Cases drawn in all: with more cases, fewer resamples keep a report from taking minutes.
 const MAX_DRAWS: usize = 20_000_000;
 
@@ -48,7 +51,7 @@ pub fn resamples(cases: usize) -> usize {
 
 /// The interval of the sum of values divided by the sum of weights, over cases.
 ///
-/// `None` for fewer than two cases, without any weight, and when no resample differs from another: then the data
+/// `None` for fewer than six cases, without any weight, and when no resample differs from another: then the data
 /// hold no information about how far the figure would move.
 pub fn interval(
     parts: &[WeightedValue],
@@ -58,7 +61,7 @@ pub fn interval(
 ) -> Option<Interval> {
     let total = sum(parts.iter().copied());
     let figure = ratio(total)?;
-    if parts.len() < 2 || parts.iter().all(|part| *part == parts[0]) {
+    if parts.len() < LEAST_CASES || parts.iter().all(|part| *part == parts[0]) {
         return None;
     }
     let mut random = SplitMix::for_values(parts.iter().flat_map(|part| [part.value, part.weight]));

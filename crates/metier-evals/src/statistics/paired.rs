@@ -90,17 +90,15 @@ impl PairedDifference {
     /// The same for the exact test, which also needs so many cases that differ. `None` where there are too few cases
     /// to show any difference, or nothing varies.
     pub fn detectable_exactly(&self, alpha: f64) -> Option<f64> {
-        let needed = as_f64(power::pairs_for_power(1.0, alpha)?) / as_f64(self.cases);
-        let least = needed * self.usual_size();
+        let least = self.detectable_share(alpha)? * self.usual_size();
         let detectable = self.detectable(alpha).max(least);
-        (needed <= 1.0 && detectable > 0.0 && self.deviation > 0.0).then_some(detectable)
+        (detectable > 0.0 && self.deviation > 0.0).then_some(detectable)
     }
 
-    /// The same for shares where no case differs: the smallest share of cases that would have to differ, all in one
-    /// direction. `None` where there are too few cases to show any.
+    /// The same for shares where no case differs: the smallest share of cases of which as many as the test needs differ
+    /// in four samples of five, all in one direction. `None` where there are too few cases to show any.
     pub fn detectable_share(&self, alpha: f64) -> Option<f64> {
-        let needed = as_f64(power::pairs_for_power(1.0, alpha)?) / as_f64(self.cases);
-        (needed <= 1.0).then_some(needed)
+        power::share_for(power::pairs_for_power(1.0, alpha)?, self.cases)
     }
 
     /// How many cases the exact test needs to show the difference that was seen, with a power of 80 % at this level:
@@ -112,7 +110,7 @@ impl PairedDifference {
         }
         let win_rate = as_f64(self.up.max(self.down)) / as_f64(differing);
         let pairs = power::pairs_for_power(win_rate, alpha)?;
-        Some((pairs * self.cases).div_ceil(differing))
+        Some(power::cases_for(pairs, as_f64(differing) / as_f64(self.cases)))
     }
 
     /// By how much a case differs that differs at all.

@@ -34,11 +34,6 @@ fn count(number: f64) -> Option<u64> {
     (number >= 0.0 && number <= binomial::as_f64(MAX_COUNT)).then_some(number as u64)
 }
 
-/// How many pairs have to differ, all in one direction, before the sign test can reach the level at all.
-pub fn pairs_for_significance(alpha: f64) -> u64 {
-    (1..1100).find(|pairs| binomial::sign_test(*pairs, 0) <= alpha).unwrap_or(1100)
-}
-
 /// How many pairs have to differ for the sign test to have a power of 80 %, when the better arm wins this share of
 /// them. From there on every larger number has it too. `None` when more than 25,000 were needed.
 pub fn pairs_for_power(win_rate: f64, alpha: f64) -> Option<u64> {
@@ -53,6 +48,38 @@ pub fn pairs_for_power(win_rate: f64, alpha: f64) -> Option<u64> {
         .rev()
         .find(|pairs| sign_test_power(*pairs, win_rate, alpha) < POWER)
         .map(|pairs| pairs + 1)
+}
+
+/// The smallest share of cases that have to differ for `pairs` of `cases` to do so with the power of 80 %. `None` when
+/// there are not so many cases.
+pub fn share_for(pairs: u64, cases: u64) -> Option<f64> {
+    if pairs > cases {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > 1e-12 {
+        let middle = f64::midpoint(low, high);
+        if binomial::at_least(pairs, cases, middle) >= POWER {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// How many cases it takes for `pairs` of them to differ with the power of 80 %, where this share of them does.
+pub fn cases_for(pairs: u64, share: f64) -> u64 {
+    let does = |cases: u64| binomial::at_least(pairs, cases, share) >= POWER;
+    let (mut low, mut high) = (pairs, pairs.max(1));
+    while !does(high) && high < MAX_COUNT << 20 {
+        high *= 2;
+    }
+    while low < high {
+        let middle = u64::midpoint(low, high);
+        if does(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
 }
 
 /// The chance that the sign test on so many differing pairs reaches the level, when one arm wins this share.

@@ -55,7 +55,13 @@ impl Rate {
     pub fn of_cases(cases: &[Tally]) -> Option<Self> {
         let successes = cases.iter().map(|case| case.successes).sum();
         let trials = cases.iter().map(|case| case.trials).sum();
-        Self::at(successes, trials, effective_trials(cases))
+        let rate = Self::at(successes, trials, Sums::of(cases).effective_trials())?;
+        let failures: Vec<Tally> = cases
+            .iter()
+            .map(|case| Tally { successes: case.trials - case.successes, trials: case.trials })
+            .collect();
+        let interval = Interval { low: lower_end(cases), high: 1.0 - lower_end(&failures) };
+        Some(Self { interval, ..rate })
     }
 
     fn at(successes: u64, trials: u64, effective_trials: f64) -> Option<Self> {
@@ -81,25 +87,82 @@ pub fn wilson(rate: f64, trials: f64, confidence: f64) -> Interval {
     }
 }
 
-/// How many independent trials the trials of these cases are worth.
+/// The lower end of the interval of a share over cases, which one more failure never raises.
 ///
-/// The cluster-robust variance of the share over its variance in independent trials is the design effect; it is
-/// never taken as less than one. Without any variance nothing can be said about how alike the trials of a case
-/// are, and each case counts once.
-fn effective_trials(cases: &[Tally]) -> f64 {
-    let scored = || cases.iter().filter(|case| case.trials > 0);
-    let clusters = as_f64(scored().map(|_| 1).sum());
-    let trials = as_f64(scored().map(|case| case.trials).sum());
-    let successes = as_f64(scored().map(|case| case.successes).sum());
-    let rate = successes / trials;
-    let independent = rate * (1.0 - rate) / (trials - 1.0);
-    if clusters < 2.0 || independent <= 0.0 {
-        return clusters;
+/// How alike the trials of a case are is estimated from the data, and a failure can make it look like less: 49 of 50
+/// would be surer than 50 of 50, of which nothing is known but that ten cases pass. So an end counts only as far as
+/// better data would reach, too: the same with its best cases all passed, and as many single trials as there are cases
+/// that ever passed.
+fn lower_end(cases: &[Tally]) -> f64 {
+    let mut sums = Sums::of(cases);
+    if sums.successes <= 0.0 {
+        return 0.0;
     }
-    let residuals = scored().map(|case| {
-        let residual = as_f64(case.successes) - rate * as_f64(case.trials);
-        residual * residual
-    });
-    let clustered = clusters / (clusters - 1.0) * residuals.sum::<f64>() / (trials * trials);
-    (trials / (clustered / independent).max(1.0)).max(1.0)
+    let passing = cases.iter().filter(|case| case.successes > 0).count() as u64;
+    let mut low = wilson(1.0, as_f64(passing), CONFIDENCE).low.min(sums.low());
+    // Cases all of whose trials agree come alike whatever the order, and those that never passed only raise it.
+    let is_mixed = |case: &&Tally| case.successes > 0 && case.successes < case.trials;
+    let mut mixed: Vec<&Tally> = cases.iter().filter(is_mixed).collect();
+    let share = |case: &Tally| as_f64(case.successes) / as_f64(case.trials);
+    mixed.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    for case in mixed {
+        sums.pass_all(case);
+        low = low.min(sums.low());
+    }
+    low
+}
+
+/// What the design effect of cases is made of.
+struct Sums {
+    cases: f64,
+    trials: f64,
+    successes: f64,
+    /// Of the squares of successes, of successes times trials, and of the squares of trials.
+    squares: [f64; 3],
+}
+
+impl Sums {
+    fn of(cases: &[Tally]) -> Self {
+        let sum = |of: &dyn Fn(&Tally) -> u64| as_f64(cases.iter().map(of).sum());
+        Self {
+            cases: as_f64(cases.iter().filter(|case| case.trials > 0).count() as u64),
+            trials: sum(&|case| case.trials),
+            successes: sum(&|case| case.successes),
+            squares: [
+                sum(&|case| case.successes * case.successes),
+                sum(&|case| case.successes * case.trials),
+                sum(&|case| case.trials * case.trials),
+            ],
+        }
+    }
+
+    /// As if all trials of a case had passed.
+    fn pass_all(&mut self, case: &Tally) {
+        self.successes += as_f64(case.trials - case.successes);
+        let square = case.trials * case.trials;
+        self.squares[0] += as_f64(square - case.successes * case.successes);
+        self.squares[1] += as_f64(square - case.successes * case.trials);
+    }
+
+    fn low(&self) -> f64 {
+        wilson(self.successes / self.trials, self.effective_trials(), CONFIDENCE).low
+    }
+
+    /// How many independent trials they are worth.
+    ///
+    /// The cluster-robust variance of the share over its variance in independent trials is the design effect; it is
+    /// never taken as less than one. Without any variance nothing can be said about how alike the trials of a case
+    /// are, and each case counts once.
+    fn effective_trials(&self) -> f64 {
+        let Self { cases, trials, successes, squares } = self;
+        let rate = successes / trials;
+        let independent = rate * (1.0 - rate) / (trials - 1.0);
+        if *cases < 2.0 || independent <= 0.0 {
+            return *cases;
+        }
+        // Of the residuals, successes less the rate times trials: whole numbers, so little is lost.
+        let residuals = squares[0] - 2.0 * rate * squares[1] + rate * rate * squares[2];
+        let clustered = cases / (cases - 1.0) * residuals.max(0.0) / (trials * trials);
+        (trials / (clustered / independent).max(1.0)).max(1.0)
+    }
 }

@@ -32,9 +32,3 @@ pub fn quantile(p: f64, freedom: f64) -> f64 {
     }
     -high
 }
-
-/// The probability that Student's variable with `freedom` degrees of freedom is at most `t`.
-pub fn cumulative(t: f64, freedom: f64) -> f64 {
-    let outside = 0.5 * regularised(freedom / 2.0, 0.5, freedom / (freedom + t * t));
-    if t > 0.0 { 1.0 - outside } else { outside }
-}

@@ -129,3 +129,54 @@ fn what_else_changed_is_said() {
     assert!(notes.contains("`metier openai gpt-x` to `metier openai other`"), "{notes}");
     assert!(notes.contains("the judge changed") && notes.contains("changed: `pdf`"), "{notes}");
 }
+
+#[test]
+fn a_mean_against_most_of_the_cases_shows_nothing_where_there_is_noise() {
+    // In 16 cases one trial of a hundred more loads the skill, and in one none does any more.
+    let run = |is_after: bool| {
+        let cases = (0..17).map(|at| case(&format!("c{at}"), &["pdf"])).collect();
+        let plan = plan(&[Arm::Listed], 100, cases);
+        let results: Vec<_> = plan
+            .units()
+            .map(|unit| {
+                let one = result(&plan, &format!("c{}", unit.case), Arm::Listed, unit.trial);
+                let loaded = match (unit.case, is_after) {
+                    (16, after) => !after,
+                    (_, false) => unit.trial < 98,
+                    (_, true) => unit.trial < 99,
+                };
+                triggered(one, "pdf", true, loaded)
+            })
+            .collect();
+        report(&plan, &results)
+    };
+    let comparison = compared(&run(false), &run(true));
+    let recall = recall(&comparison);
+    assert_eq!((recall.paired.up, recall.paired.down), (16, 1));
+    assert!(recall.corrected_p <= 0.05 && recall.paired.difference < 0.0, "{recall:?}");
+    assert_eq!(recall.result, ComparisonResult::NoDifference);
+    assert_eq!(comparison.change, RunChange::NoDifference);
+}
+
+#[test]
+fn without_noise_a_case_that_is_lost_is_worse_though_another_is_gained() {
+    let before = run(20, ModelKind::Router);
+    let mut after = run(20, ModelKind::Router);
+    // The case at 19 and the one at 20 come out the other way round.
+    let (one, other) = (after.cases[19].arms.clone(), after.cases[20].arms.clone());
+    (after.cases[19].arms, after.cases[20].arms) = (other, one);
+    let comparison = compared(&before, &after);
+    let recall = recall(&comparison);
+    assert_eq!((recall.paired.up, recall.paired.down), (1, 1));
+    assert_eq!(recall.result, ComparisonResult::Worse);
+    assert_eq!(comparison.change, RunChange::Regression);
+}
+
+#[test]
+fn a_baseline_in_which_nothing_fired_is_improved_on_and_no_obstacle() {
+    let (never, fixed) = (run(0, ModelKind::Real), run(36, ModelKind::Real));
+    let comparison = compared(&never, &fixed);
+    assert_eq!(comparison.change, RunChange::Improvement, "{:?}", comparison.notes);
+    assert!(comparison.notes.iter().any(|note| note.contains("none of 40")), "{comparison:?}");
+    assert_eq!(compared(&fixed, &never).change, RunChange::Invalid, "the other way round");
+}

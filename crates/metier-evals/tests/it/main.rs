@@ -28,6 +28,7 @@ mod report_forms;
 mod report_json;
 mod report_page;
 mod report_support;
+mod score;
 mod statistics;
 mod statistics_coverage;
 mod statistics_oracle;

@@ -49,10 +49,29 @@ fn a_unit_keeps_its_fingerprint_when_other_cases_and_trials_are_added() {
 #[test]
 fn a_changed_skill_changes_every_fingerprint() {
     let before = plan(&["a", "b"]);
-    let mut after = before.clone();
-    after.skills.insert("pdf".to_owned(), Digest::of(b"changed"));
+    let after = EvalPlan { index_hash: Digest::of(b"changed"), ..before.clone() };
     for (old, new) in before.units().zip(after.units()) {
         assert_ne!(old.fingerprint, new.fingerprint);
+    }
+}
+
+#[test]
+fn a_unit_keeps_its_fingerprint_when_the_chosen_cases_name_fewer_skills() {
+    let all = plan(&["a", "b"]);
+    let mut some = plan(&["a"]);
+    some.skills.clear();
+    for (old, new) in all.units().zip(some.units()) {
+        assert_eq!(old.fingerprint, new.fingerprint);
+    }
+}
+
+#[test]
+fn other_replies_of_the_offline_model_change_the_fingerprints_of_their_case_alone() {
+    let before = plan(&["a", "b"]);
+    let mut after = before.clone();
+    after.cases[0].replies = vec![serde_json::json!({"action": {"type": "final_answer"}})];
+    for (old, new) in before.units().zip(after.units()) {
+        assert_eq!(old.fingerprint == new.fingerprint, old.case == 1, "{old:?}");
     }
 }
 

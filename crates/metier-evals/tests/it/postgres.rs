@@ -152,6 +152,50 @@ fn a_lease_that_ran_out_goes_to_another_and_a_unit_is_given_up_after_its_attempt
 }
 
 #[test]
+fn a_late_error_ends_no_unit_that_another_worker_took_over_and_the_last_error_is_kept() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.database("late_error");
+    let (store, plan) = (connect(&url), fake::plan(1));
+    let id = plan.id();
+    store.open_plan(&plan).expect("opens");
+    let error = |lease: &metier_evals::Lease, message: &str| {
+        TrialResult::of_error("case-0", &lease.unit, TrialErrorKind::Provider, message)
+    };
+    let slow = store.lease(&id, "slow", 1).expect("leases").remove(0);
+    let run_out =
+        "UPDATE metier_evals.units SET available_at = '-infinity' WHERE token IS NOT NULL";
+    server.sql("late_error", run_out);
+    let good = store.lease(&id, "good", 1).expect("leases").remove(0);
+    assert_eq!(good.unit, slow.unit, "taken over");
+    let late = store.complete(&slow, &error(&slow, "too late")).expect("answers");
+    assert_eq!(late, Stored::AlreadyThere);
+    assert_eq!(store.progress(&id).expect("progress").done, 0, "the good worker is still at it");
+    assert_eq!(store.heartbeat(std::slice::from_ref(&good)).expect("beats"), []);
+    assert!(fake::lines(&store, &plan).is_empty());
+    // Its own error counts, and so does the next one after a retry.
+    for message in ["first", "second"] {
+        let lease = if message == "first" {
+            good.clone()
+        } else {
+            assert_eq!(store.retry_errors(&id).expect("retries"), 1);
+            let leases = store.lease(&id, "good", 10).expect("leases");
+            leases.into_iter().find(|it| it.unit == good.unit).expect("the same unit")
+        };
+        for _ in 0..2 {
+            let kept = store.complete(&lease, &error(&lease, message)).expect("keeps");
+            assert_eq!(kept, Stored::New, "{message}, also when it is sent again");
+        }
+        let lines = fake::lines(&store, &plan).join("\n");
+        assert!(lines.contains(message), "{lines}");
+    }
+    // A result counts however late it is.
+    let mut result = error(&slow, "");
+    result.end = metier_evals::TrialEnd::Finished { status: metier::agent::Status::Completed };
+    assert_eq!(store.complete(&slow, &result).expect("keeps"), Stored::New);
+    assert!(fake::lines(&store, &plan).join("\n").contains("completed"));
+}
+
+#[test]
 fn an_answer_that_was_lost_is_found_again_but_no_lease_that_has_run_out() {
     let Some(server) = PostgresServer::shared() else { return };
     let direct = server.database("answers");

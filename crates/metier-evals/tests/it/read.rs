@@ -219,3 +219,43 @@ fn all_mistakes_of_a_file_are_shown_at_once() {
     let text = "cases:\n  - input: x\n    a: 1\n  - input: y\n  - input: z\n    b: 1\n";
     assert_eq!(parse_cases(text, "a.yaml", None).unwrap_err().len(), 2);
 }
+
+#[test]
+fn what_a_case_asks_for_and_forbids_at_once_is_a_fault() {
+    let both = fault("a.yaml", "input: x\nexpected: {skills: [pdf], not_skills: [pdf]}\n");
+    assert!(both.contains("`pdf` is to be loaded, and not to be"), "{both}");
+    for tool in ["load_skill", "load_*", "select_skills"] {
+        let text = format!(
+            "input: x\nexpected: {{skills: [pdf]}}\nconstraints: {{forbidden_tools: ['{tool}']}}\n"
+        );
+        let said = fault("a.yaml", &text);
+        let expected = format!("`pdf` is to be loaded, and `{tool}` is forbidden");
+        assert!(said.contains(&expected), "{said}");
+    }
+    read("a.yaml", "input: x\nexpected: {skills: [pdf]}\nconstraints: {forbidden_tools: ['*']}\n");
+    read(
+        "a.yaml",
+        "input: x\nexpected: {skills: []}\nconstraints: {forbidden_tools: [load_skill]}\n",
+    );
+}
+
+#[test]
+fn a_blank_list_of_skills_is_a_fault_and_not_none() {
+    for blank in ["{skills: }", "{skills: null}", "{skills: ~}"] {
+        let said = fault("a.yaml", &format!("input: x\nexpected: {blank}\n"));
+        assert!(said.contains("`skills` is blank: write `[]` for none"), "{said}");
+    }
+    let none = read("a.yaml", "input: x\nexpected: {skills: []}\n");
+    assert_eq!(none[0].expected.skills.as_deref(), Some(&[][..]));
+}
+
+#[test]
+fn statements_beside_should_trigger_are_judged_too() {
+    let text = r#"[{"query": "fill it", "skill": "pdf", "should_trigger": true,
+                    "expectations": ["the form is filled"], "expected_output": "a form"}]"#;
+    let cases = read("a.json", text);
+    let judged: Vec<&str> =
+        cases[0].expected.output.judge.iter().map(|it| it.statement.as_str()).collect();
+    assert_eq!(judged, ["The result is as described: a form", "the form is filled"]);
+    assert_eq!(cases[0].expected.skills.as_deref(), Some(&["pdf".to_owned()][..]));
+}

@@ -44,6 +44,64 @@ fn one_trial_a_case_is_the_plain_interval() {
     assert_close(rate.interval.high, plain.high);
 }
 
+/// All ways in which so many cases of so many trials can come out, up to their order.
+fn outcomes(cases: usize, trials: u64) -> Vec<Vec<u64>> {
+    let mut all = vec![Vec::new()];
+    for _ in 0..cases {
+        all = all
+            .into_iter()
+            .flat_map(|some: Vec<u64>| {
+                let most = some.last().copied().unwrap_or(trials);
+                (0..=most).map(move |next| [&some[..], &[next]].concat())
+            })
+            .collect();
+    }
+    all
+}
+
+#[test]
+fn one_more_failure_never_raises_an_end_of_the_interval() {
+    for (cases, trials) in [(1, 5), (2, 5), (3, 5), (5, 3), (6, 4), (10, 2)] {
+        let interval = |passed: &[u64]| {
+            let tallies: Vec<Tally> =
+                passed.iter().map(|successes| Tally { successes: *successes, trials }).collect();
+            Rate::of_cases(&tallies).expect("trials").interval
+        };
+        for before in outcomes(cases, trials) {
+            let better = interval(&before);
+            for at in (0..cases).filter(|at| before[*at] > 0) {
+                let mut after = before.clone();
+                after[at] -= 1;
+                let worse = interval(&after);
+                assert!(
+                    worse.low <= better.low + 1e-12 && worse.high <= better.high + 1e-12,
+                    "{before:?} has {better:?}, {after:?} has {worse:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_smallest_difference_that_could_be_seen_is_seen_in_four_of_five_samples() {
+    for (cases, alpha) in [(12, 0.05 / 12.0), (12, 0.05), (40, 0.01)] {
+        let same = PairedDifference::of(&vec![(1.0, 1.0); cases], Scale::Share).expect("pairs");
+        let share = same.detectable_share(alpha).expect("enough cases");
+        let needed = power::pairs_for_power(1.0, alpha).expect("a number");
+        let seen = binomial::at_least(needed, cases as u64, share);
+        assert!((0.8..0.801).contains(&seen), "{cases} cases, {share}: {seen}");
+        let fewer = usize::try_from(needed - 1).expect("few");
+        let too_few = PairedDifference::of(&vec![(1.0, 1.0); fewer], Scale::Share);
+        assert_eq!(too_few.expect("pairs").detectable_share(alpha), None);
+    }
+    // Three of twenty went down, none up: six have to, in four samples of five.
+    let pairs: Vec<_> = (0..20).map(|at| (1.0, f64::from(u8::from(at >= 3)))).collect();
+    let seen = PairedDifference::of(&pairs, Scale::Share).expect("pairs");
+    let needed = seen.cases_needed(0.05).expect("a number");
+    assert!(binomial::at_least(6, needed, 0.15) >= 0.8, "{needed}");
+    assert!(binomial::at_least(6, needed - 1, 0.15) < 0.8, "{needed}");
+}
+
 #[test]
 fn six_pairs_in_one_direction_are_the_first_that_count() {
     assert_close(binomial::sign_test(5, 0), 0.0625);
@@ -51,8 +109,8 @@ fn six_pairs_in_one_direction_are_the_first_that_count() {
     assert_close(binomial::sign_test(7, 1), 2.0 * 9.0 / 256.0);
     assert_close(binomial::sign_test(0, 0), 1.0);
     assert_close(binomial::sign_test(4, 4), 1.0);
-    assert_eq!(power::pairs_for_significance(0.05), 6);
-    assert_eq!(power::pairs_for_significance(0.05 / 10.0), 9);
+    assert_eq!(power::pairs_for_power(1.0, 0.05), Some(6));
+    assert_eq!(power::pairs_for_power(1.0, 0.05 / 10.0), Some(9));
 }
 
 #[test]
@@ -112,6 +170,8 @@ fn the_bootstrap_repeats_to_the_bit_and_follows_its_data() {
     assert_eq!(interval(&parts), interval(&parts));
     assert_ne!(interval(&parts), interval(&parts[1..]));
     assert_eq!(interval(&parts[..1]), None, "one case says nothing about others");
+    assert_eq!(interval(&parts[..5]), None, "five are too few to draw from");
+    assert!(interval(&parts[..6]).is_some());
     assert_eq!(interval(&[WeightedValue { value: 2.0, weight: 1.0 }; 9]), None, "nothing varies");
     assert_eq!(
         interval(&[WeightedValue { value: 0.0, weight: 0.0 }; 9]),

@@ -21,6 +21,9 @@ fn passes(random: &mut SplitMix, chance: f64) -> u64 {
     (0..TRIALS).map(|_| u64::from(random.fraction() < chance)).sum()
 }
 
+/// Draws how likely a case is to pass.
+type Chance = fn(&mut SplitMix) -> f64;
+
 /// The share of data sets whose interval holds the truth.
 fn coverage(truth: f64, mut interval: impl FnMut(&mut SplitMix) -> Option<Interval>) -> f64 {
     let mut random = SplitMix::new(20_261_118);
@@ -50,6 +53,27 @@ fn intervals_of_a_rate_over_cases_cover_95_percent() {
     let share =
         coverage(TRUE_RATE, |random| Rate::of_cases(&cases(random)).map(|rate| rate.interval));
     assert_covers(share, "the rate over cases");
+}
+
+#[test]
+fn intervals_of_a_rate_over_ten_cases_cover_95_percent_however_alike_their_trials() {
+    let alike = |random: &mut SplitMix| chance_of_a_case(random);
+    let nearly_always = |random: &mut SplitMix| 0.8 + 0.2 * random.fraction();
+    let independent = |_: &mut SplitMix| 0.8;
+    let chances: [(f64, Chance); 3] =
+        [(TRUE_RATE, alike), (0.9, nearly_always), (0.8, independent)];
+    for (truth, chance) in chances {
+        let share = coverage(truth, |random| {
+            let case = |random: &mut SplitMix| {
+                let chance = chance(random);
+                Tally { successes: passes(random, chance), trials: u64::from(TRIALS) }
+            };
+            let cases: Vec<Tally> = (0..10).map(|_| case(random)).collect();
+            Rate::of_cases(&cases).map(|rate| rate.interval)
+        });
+        println!("ten cases at {truth:.2}: {:.2} %", share * 100.0);
+        assert!(share >= 0.93, "ten cases at {truth:.2}: {share}");
+    }
 }
 
 #[test]

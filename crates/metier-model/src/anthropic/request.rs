@@ -6,7 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
+use crate::adapter::{messages_of, system_of};
+use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -31,7 +32,7 @@ pub(crate) fn body(
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
     set("model", json!(model));
     set("max_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
-    set("messages", messages(turn));
+    set("messages", messages(turn, style));
     let system = system_of(turn, style);
     if !system.is_empty() {
         set("system", json!([marked(system)]));
@@ -40,19 +41,27 @@ pub(crate) fn body(
         set("stream", json!(true));
     }
     if style.mode == OutputMode::ToolCall {
-        let schema = turn.schema.as_ref();
-        set("tools", json!([{"name": TOOL, "description": TOOL_ABOUT, "input_schema": schema}]));
-        if style.demand_tool {
-            let choice = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
+        let tools = functions(turn).into_iter().map(|function| {
+            json!({
+                "name": function.name, "description": function.about,
+                "input_schema": function.parameters
+            })
+        });
+        set("tools", tools.collect());
+        let mut choice = json!({"type": if style.demand_call { "any" } else { "auto" }});
+        if style.forbid_parallel {
+            choice["disable_parallel_tool_use"] = json!(true);
+        }
+        if style.demand_call || style.forbid_parallel {
             set("tool_choice", choice);
         }
     }
     Value::Object(body)
 }
 
-fn messages(turn: &Turn) -> Value {
+fn messages(turn: &Turn, style: RequestStyle) -> Value {
     let mut messages = Vec::new();
-    let all = turn.messages();
+    let all = messages_of(turn, style);
     let last = all.len().saturating_sub(1);
     for (at, message) in all.iter().enumerate() {
         let role = match message.role {

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
+use crate::adapter::{messages_of, system_of};
+use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -22,7 +23,7 @@ pub(crate) fn body(
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    messages.extend(turn.messages().into_iter().map(|message| {
+    messages.extend(messages_of(turn, style).into_iter().map(|message| {
         let role = match message.role {
             Role::User => "user",
             Role::Assistant => "assistant",
@@ -46,13 +47,19 @@ pub(crate) fn body(
             set("response_format", json!({"type": "json_schema", "json_schema": wanted}));
         }
         OutputMode::ToolCall => {
-            let schema = turn.schema.as_ref();
-            let tool = json!({
-                "name": TOOL, "description": TOOL_ABOUT, "parameters": schema, "strict": true
+            let tools = functions(turn).into_iter().map(|function| {
+                json!({"type": "function", "function": {
+                    "name": function.name, "description": function.about,
+                    "parameters": function.parameters, "strict": true
+                }})
             });
-            set("tools", json!([{"type": "function", "function": tool}]));
-            if style.demand_tool {
-                set("tool_choice", json!({"type": "function", "function": {"name": TOOL}}));
+            set("tools", tools.collect());
+            // Only the word is known to every server; llama.cpp takes an object for no demand at all.
+            if style.demand_call {
+                set("tool_choice", json!("required"));
+            }
+            if style.forbid_parallel {
+                set("parallel_tool_calls", json!(false));
             }
         }
         OutputMode::Prompted => {}

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
+use crate::adapter::{messages_of, system_of};
+use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -17,18 +18,15 @@ pub(crate) fn body(
     style: RequestStyle,
 ) -> Value {
     let mut body = params.clone();
-    let schema = turn.schema.as_ref();
     if style.mode == OutputMode::JsonSchema {
-        let format =
-            json!({"type": "json_schema", "name": "decision", "strict": true, "schema": schema});
+        let format = json!({"type": "json_schema", "name": "decision", "strict": true, "schema": *turn.schema});
         // The setting may hold something else too, such as how many words are wanted.
         let text = body.entry("text").or_insert_with(|| json!({}));
         if let Some(text) = text.as_object_mut() {
             text.insert("format".to_owned(), format);
         }
     }
-    let messages: Vec<Value> = turn
-        .messages()
+    let messages: Vec<Value> = messages_of(turn, style)
         .into_iter()
         .map(|message| {
             let (role, kind) = match message.role {
@@ -53,13 +51,18 @@ pub(crate) fn body(
         set("stream", json!(true));
     }
     if style.mode == OutputMode::ToolCall {
-        let tool = json!({
-            "type": "function", "name": TOOL, "description": TOOL_ABOUT, "parameters": schema,
-            "strict": true
+        let tools = functions(turn).into_iter().map(|function| {
+            json!({
+                "type": "function", "name": function.name, "description": function.about,
+                "parameters": function.parameters, "strict": true
+            })
         });
-        set("tools", json!([tool]));
-        if style.demand_tool {
-            set("tool_choice", json!({"type": "function", "name": TOOL}));
+        set("tools", tools.collect());
+        if style.demand_call {
+            set("tool_choice", json!("required"));
+        }
+        if style.forbid_parallel {
+            set("parallel_tool_calls", json!(false));
         }
     }
     Value::Object(body)

@@ -17,7 +17,10 @@ use crate::server::{Answer, Server};
 /// A key that is easy to find wherever it should not be.
 pub(crate) const KEY: &str = "sk-test-VERYSECRET-0123456789";
 /// The decision that good replies hold.
-pub(crate) const DECISION: &str = r#"{"action":{"data":null,"text":"größer 漢字 😀","type":"final_answer"},"plan":null,"plan_update":null}"#;
+pub(crate) const DECISION: &str =
+    r#"{"action":{"type":"final_answer","data":null,"plan":null,"text":"größer 漢字 😀"}}"#;
+/// The same as the arguments of the function `final_answer`.
+pub(crate) const ARGUMENTS: &str = r#"{"data":null,"plan":null,"text":"größer 漢字 😀"}"#;
 
 /// Which adapter, and whether it asks for a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +82,23 @@ impl Way {
         if self.stream { "text/event-stream" } else { "application/json" }
     }
 
+    /// A good reply in words, where functions are not taken.
+    pub(crate) fn good_words(self) -> Answer {
+        let body = json!({
+            "type": "message", "role": "assistant", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": DECISION}],
+            "usage": {"input_tokens": 30, "output_tokens": 12}
+        });
+        match self.provider {
+            Provider::Anthropic => Answer::reply(200, &[], body.to_string()),
+            Provider::OpenAi | Provider::Responses => self.good(),
+        }
+    }
+
     /// The bytes of a good reply.
     pub(crate) fn good_body(self) -> String {
-        let (left, right) = DECISION.split_at(DECISION.find('漢').expect("there"));
-        let decision: Value = serde_json::from_str(DECISION).expect("JSON");
+        let text = if self.provider == Provider::Anthropic { ARGUMENTS } else { DECISION };
+        let (left, right) = text.split_at(text.find('漢').expect("there"));
         match (self.provider, self.stream) {
             (Provider::OpenAi, true) => events(&[
                 json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}),
@@ -100,7 +116,7 @@ impl Way {
             .to_string(),
             (Provider::Anthropic, true) => events(&[
                 json!({"type": "message_start", "message": {"type": "message", "content": [], "usage": {"input_tokens": 30, "output_tokens": 1}}}),
-                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t1", "name": "decide", "input": {}}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t1", "name": "final_answer", "input": {}}}),
                 json!({"type": "ping"}),
                 json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ""}}),
                 json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": left}}),
@@ -116,12 +132,15 @@ impl Way {
                 json!({"type": "response.completed", "response": whole_response()}),
             ]),
             (Provider::Responses, false) => whole_response().to_string(),
-            (Provider::Anthropic, false) => json!({
+            (Provider::Anthropic, false) => {
+                let input: Value = serde_json::from_str(ARGUMENTS).expect("JSON");
+                json!({
                 "type": "message", "role": "assistant", "stop_reason": "tool_use",
-                "content": [{"type": "tool_use", "id": "t1", "name": "decide", "input": decision}],
+                "content": [{"type": "tool_use", "id": "t1", "name": "final_answer", "input": input}],
                 "usage": {"input_tokens": 30, "output_tokens": 12}
-            })
-            .to_string(),
+                })
+                .to_string()
+            }
         }
     }
 
@@ -169,7 +188,7 @@ pub(crate) fn turn() -> Turn {
     Turn {
         number: 2,
         system: instructions(&[], PlanMode::On).into(),
-        system_for_call: call_instructions(&[], PlanMode::On).into(),
+        system_for_call: call_instructions(PlanMode::On).into(),
         request: "Say something larger".into(),
         trail: vec![TrailEntry {
             decision: Some(r#"{"action":{"type":"search_skills","query":"x"}}"#.into()),
@@ -247,7 +266,17 @@ pub(crate) fn ask(model: &dyn Model) -> Outcome {
 
 /// Asks for a reply.
 pub(crate) fn ask_until(model: &dyn Model, cancel: &CancelToken) -> Outcome {
+    ask_in(&turn(), model, cancel)
+}
+
+/// Asks for a reply to a turn that asks for no plan.
+pub(crate) fn ask_without_plan(model: &dyn Model) -> Outcome {
+    let schema = Arc::new(decision_schema(&[], PlanMode::Off));
+    ask_in(&Turn { schema, ..turn() }, model, &CancelToken::new())
+}
+
+fn ask_in(turn: &Turn, model: &dyn Model, cancel: &CancelToken) -> Outcome {
     let mut events = Vec::new();
-    let reply = model.reply(&turn(), &mut |event| events.push(event), cancel);
+    let reply = model.reply(turn, &mut |event| events.push(event), cancel);
     Outcome { reply, events }
 }

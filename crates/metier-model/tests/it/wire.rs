@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::recordings::{Expected, Recording, recordings, value_of};
 use crate::server::{Answer, Server};
-use crate::talk::{Provider, WAYS, Way, ask};
+use crate::talk::{Provider, WAYS, Way, ask, ask_without_plan};
 
 /// The recordings of our protocols.
 fn ours() -> Option<Vec<(Dialect, Recording)>> {
@@ -63,7 +63,19 @@ fn mode(recording: &Recording) -> OutputMode {
 fn text(expected: &Expected, mode: OutputMode) -> (Vec<Value>, u32) {
     let has_words = !expected.content.trim().is_empty();
     if !expected.calls.is_empty() && (mode == OutputMode::ToolCall || !has_words) {
-        let values = expected.calls.iter().map(|(_, value)| value.clone()).collect();
+        let decision = |(name, value): &(String, Value)| match (mode, value) {
+            (OutputMode::ToolCall, Value::String(cut)) if !cut.is_empty() => {
+                let name = json!(name);
+                let start = r#"{"action":{"type":"call_tool","tool":"#;
+                json!(format!(r#"{start}{name},"args":{cut}}}}}"#))
+            }
+            (OutputMode::ToolCall, value) => {
+                let args = if value.is_string() { json!({}) } else { value.clone() };
+                json!({"action": {"type": "call_tool", "tool": name, "args": args}})
+            }
+            _ => value.clone(),
+        };
+        let values = expected.calls.iter().map(decision).collect();
         return (values, u32::try_from(expected.calls.len()).expect("few"));
     }
     let refused = !has_words && !expected.refusal.trim().is_empty();
@@ -135,7 +147,7 @@ fn recorded_replies_come_through_the_adapters() {
         let mut heard: Option<(String, Vec<_>)> = None;
         for answer in [whole, halves, pieces] {
             server.script(vec![answer]);
-            let outcome = ask(&**model);
+            let outcome = ask_without_plan(&**model);
             let result = match &outcome.reply {
                 Ok(reply) => {
                     assert_eq!(recording.status, 200, "{}", recording.name);

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use clap::Args;
 use metier_evals::report::ReportOptions;
-use metier_evals::{Arm, RunNoise, TemporaryStore, comparison_text, run_noise};
+use metier_evals::{Arm, RunNoise, RunStop, TemporaryStore, comparison_text, run_noise};
 
-use super::run::{ChoiceArgs, HowArgs};
+use super::run::{ChoiceArgs, HowArgs, StopReason};
 use super::scoring::CorrectionArgs;
 use crate::agent::signal::Interrupt;
 use crate::context::{Context, FindArgs};
@@ -43,9 +43,8 @@ pub(super) fn run(args: &EvalAaArgs, context: &Context, _: bool) -> Result<Box<d
     // A store of its own each, or the second would be the first.
     let halves = [TemporaryStore::new()?, TemporaryStore::new()?];
     for half in &halves {
-        if args.how.work(&ready, half.store(), &interrupt.token())?.is_some() {
-            let message = "stopped before both halves were done";
-            return Err(CommandError::failed("eval-incomplete", message));
+        if let Some(why) = args.how.work(&ready, half.store(), &interrupt.token())? {
+            return Err(stopped(why));
         }
     }
     let correction = args.correction.typed().unwrap_or_default();
@@ -53,6 +52,21 @@ pub(super) fn run(args: &EvalAaArgs, context: &Context, _: bool) -> Result<Box<d
     let [first, second] = &halves;
     let noise = run_noise(&ready.plan, first.store(), second.store(), options)?;
     Ok(Box::new(NoiseOutput(noise)))
+}
+
+/// Of half the trials nothing can be said, and nothing of them is kept.
+fn stopped(why: StopReason) -> CommandError {
+    let (code, exit, why) = match why {
+        StopReason::Interrupted => ("Cancelled", Exit::Interrupted, "interrupted"),
+        StopReason::Early(RunStop::Limit) => {
+            ("eval-incomplete", Exit::BudgetSpent, "a limit was spent")
+        }
+        StopReason::Early(RunStop::FailFast) => {
+            ("eval-incomplete", Exit::Findings, "stopped by --fail-fast")
+        }
+    };
+    let message = format!("{why} before both halves were done");
+    CommandError { exit, ..CommandError::failed(code, message) }
 }
 
 impl Output for NoiseOutput {

@@ -21,8 +21,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
 
-/// The code of an error that says that a plan cannot be carried out here. Any other is this machine's own.
-const NOT_FOR_HERE: &str = "eval-plan";
+/// The codes of errors that say that a plan cannot be carried out here: it does not fit, or runs programs that this worker
+/// was not allowed to run. Any other is this machine's own.
+const NOT_FOR_HERE: [&str; 2] = ["eval-plan", "eval-commands"];
 /// How often the database is asked for new plans.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -149,7 +150,7 @@ impl FleetWorker<'_> {
                     return Ok(Step::Worked);
                 }
                 Ok(_) => {}
-                Err(error) if error.code == NOT_FOR_HERE && self.args.plan.is_none() => {
+                Err(error) if self.args.plan.is_none() && NOT_FOR_HERE.contains(&error.code) => {
                     print_note(&format!("left to others: {id}: {}", error.message));
                     refused.insert(id);
                     return Ok(Step::Worked);

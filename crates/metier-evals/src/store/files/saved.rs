@@ -39,7 +39,6 @@ struct PlanHead {
     #[serde(default)]
     judge: Option<String>,
     index_hash: Digest,
-    skills: std::collections::BTreeMap<String, Digest>,
 }
 
 /// Whether results of the plan in a folder can be results of this one.
@@ -50,7 +49,6 @@ pub(super) fn shares_basis(folder: &PlanFolder, plan: &EvalPlan) -> bool {
         && head.subject == plan.subject
         && head.judge == plan.judge
         && head.index_hash == plan.index_hash
-        && head.skills == plan.skills
 }
 
 fn head_of(folder: &PlanFolder) -> Option<PlanHead> {

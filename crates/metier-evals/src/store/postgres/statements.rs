@@ -56,18 +56,22 @@ SELECT place, case_place, arm, trial, fingerprint, attempts, token FROM prolonge
 
 /// Keeps a result and ends its lease: $1 plan, $2 place, $3 token, $4 fingerprint, $5 whether it is an
 /// error, $6 the result. True if it is the one that is on record now.
+///
+/// A result counts whenever it comes. An error is one attempt's: it counts only while its lease is the unit's, or it would
+/// end the work of the worker that took over.
 pub(super) const COMPLETE: &str = "
-WITH kept AS (
+WITH ended AS (
+    UPDATE metier_evals.units SET done = true, lost = lost AND $5
+    WHERE plan = $1 AND place = $2 AND (NOT done OR lost) AND (token = $3 OR NOT $5)
+    RETURNING 1
+), kept AS (
     INSERT INTO metier_evals.results AS there (fingerprint, is_error, result, token)
-    VALUES ($4, $5, $6::text::json, $3)
+    SELECT $4, $5, $6::text::json, $3 WHERE NOT $5 OR EXISTS (SELECT 1 FROM ended)
     ON CONFLICT (fingerprint) DO UPDATE
     SET is_error = excluded.is_error, result = excluded.result, token = excluded.token,
         stored_at = clock_timestamp()
-    WHERE there.is_error AND NOT excluded.is_error
+    WHERE there.is_error
     RETURNING 1
-), ended AS (
-    UPDATE metier_evals.units SET done = true, lost = lost AND $5
-    WHERE plan = $1 AND place = $2 AND (NOT done OR lost)
 ), noted AS (
     UPDATE metier_evals.attempts SET ended_at = clock_timestamp(), outcome = 'completed'
     WHERE token = $3 AND ended_at IS NULL
