@@ -29,7 +29,7 @@ pub struct SetupBuilder<'b> {
     pub earlier: &'b str,
     /// What stands in every prompt besides the skills; may be empty.
     pub instructions: &'b str,
-    /// Files that the user gave, by path in the workspace.
+    /// Files that the user gave: by path in the workspace, or by their absolute path elsewhere.
     pub files: &'b [String],
     /// The text of files that lie elsewhere, between marks; may be empty.
     pub texts: &'b str,
@@ -129,9 +129,10 @@ impl SetupBuilder<'_> {
         }
         let request = shown_request(self.request, &self.chosen);
         opening.push_str(&format!("# Request\n\n{request}\n"));
-        if !self.files.is_empty() {
-            let names: Vec<_> =
-                self.files.iter().map(|name| short_line(name, NAME_CHARS)).collect();
+        // The text of a file that lies elsewhere stands below; no tool takes its path.
+        let inside = self.files.iter().filter(|name| !std::path::Path::new(name).is_absolute());
+        let names: Vec<_> = inside.map(|name| short_line(name, NAME_CHARS)).collect();
+        if !names.is_empty() {
             opening.push_str(&format!("\nFiles: {}\n", names.join(", ")));
         }
         if !self.texts.is_empty() {

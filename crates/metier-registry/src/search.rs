@@ -8,6 +8,7 @@
 //! | `function_words`, `request`, `synonyms`, `plan` | a request to weighted index terms |
 //! | `clauses` | what a description says against a request |
 //! | `score`, `explain`, `tuning` | adding up, saying why, and the numbers for it |
+//! | `orders`, `order_*` | the skills that a person orders by name, which no ranking decides |
 //! | `naming`, `confidence` | who is called by name, and whether the best is good enough |
 //!
 //! Pure: no clock, no disk, no hash order in a result. Serves `search`, the catalog's ranking and the
@@ -24,6 +25,12 @@ mod function_words;
 mod logarithm;
 mod names;
 mod naming;
+mod order_clauses;
+mod order_quotes;
+mod order_words;
+mod orders;
+#[cfg(test)]
+mod orders_tests;
 mod ordinary_words;
 mod plan;
 mod quotes;
@@ -42,7 +49,7 @@ mod tokenize;
 mod tuning;
 mod typo;
 
-pub use names::asked_by_name;
+pub use orders::{AskedSkill, Force, asked_by_name, unknown_order};
 
 use bm25::{Counter, Extent, Field, Postings};
 use clauses::{Sense, clauses};

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use crate::entities::is_chinese;
+use crate::entities::is_in_chinese;
 use crate::fill::{Filled, Kind};
 use crate::reading::cut;
 use crate::script::{is_dry, lacks_trust};
@@ -48,7 +48,7 @@ use Voice::{Chinese, English};
 
 impl Voice {
     pub(crate) fn of(request: &str) -> Self {
-        if is_chinese(request) { Chinese } else { English }
+        if is_in_chinese(request) { Chinese } else { English }
     }
 
     pub(crate) fn steps(self, names: &str) -> [String; 3] {

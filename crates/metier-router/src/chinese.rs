@@ -21,11 +21,21 @@ const NOT_BEFORE_MEASURE: &[&str] =
     &["总和", "总计", "总结", "总共", "总数", "总体", "总是", "总览", "平均值", "平均数", "平均的"];
 /// What is ranked stands before and behind one of these.
 const TOPS: &[&str] = &["最高", "最多", "最大", "最好", "前"];
+/// Those of them that may stand directly behind a column.
+const SUMS: &[&str] = &["总和", "合计", "总计"];
+/// What is asked for and is no column.
+const NO_MEASURE: &[&str] = &[
+    "行数", "个数", "次数", "数目", "情况", "数据", "分布", "汇总", "统计", "明细", "占比", "比例",
+    "内容", "最", "总", "平均", "均", "帮我", "一下", "表格", "结果", "文件", "全部", "所有",
+    "各列", "每列", "整体", "前", "什么", "区别", "信息",
+];
+/// What 前 3 counts without being groups.
+const ROWS: &[&str] = &["行", "条", "列", "字", "个字"];
 /// What ends a column.
 const ENDS: &[&str] = &[
-    "汇总", "分组", "统计", "归类", "来", "求", "计算", "算", "列", "进行", "排", "的", "是", "有",
-    "在", "里", "中", "哪", "多少", "怎", "吗", "呢", "分别", "，", "。", "、", "？", "?", "！",
-    "：",
+    "汇总", "分组", "统计", "归类", "合计", "总计", "按", "来", "求", "计算", "算", "列", "进行",
+    "排", "的", "是", "有", "在", "里", "中", "哪", "多少", "怎", "吗", "呢", "分别", "，", "。",
+    "、", "？", "?", "！", "：",
 ];
 /// What a column does not begin with.
 const OPENINGS: &[&str] = &[
@@ -54,9 +64,10 @@ impl RequestEntities {
         for open in GROUPS {
             for (at, _) in request.match_indices(open) {
                 let rest = request[at + open.len()..].trim_start();
-                let column = column_at(rest);
-                let is_order =
-                    rest.strip_prefix(column).is_some_and(|it| it.trim_start().starts_with("排序"));
+                let column = &columns_at(rest);
+                let is_order = rest
+                    .strip_prefix(column.as_str())
+                    .is_some_and(|it| it.trim_start().starts_with("排序"));
                 if is_order {
                     continue;
                 }
@@ -64,6 +75,14 @@ impl RequestEntities {
                 let is_measure = ranked && self.measures.iter().any(|it| it == column);
                 if !column.is_empty() && !is_measure {
                     push(&mut self.groups, column);
+                }
+                // 每个城市的销量: what is asked for stands behind its group.
+                let behind = rest.strip_prefix(column.as_str()).map(str::trim_start);
+                if let Some(behind) = behind.and_then(|it| it.strip_prefix('的')) {
+                    let measure = without_measure(column_at(behind));
+                    if !NO_MEASURE.iter().any(|word| measure.contains(word)) {
+                        self.add_measure(measure);
+                    }
                 }
             }
         }
@@ -73,9 +92,14 @@ impl RequestEntities {
                 // 产品的平均价格: the measure follows.
                 let follows = column_at(&request[at + mark.len()..]);
                 let is_last = matches!(follows, "" | "值" | "数");
-                if let Some(before) = before.strip_suffix('的').filter(|_| is_last) {
-                    self.add_measure(column_before(before.trim_end()));
-                }
+                let column = match before.strip_suffix('的') {
+                    Some(before) => column_before(before.trim_end()),
+                    // 销量合计
+                    None if SUMS.contains(mark) => column_before(before),
+                    None => "",
+                };
+                let is_column = !NO_MEASURE.iter().any(|word| column.contains(word));
+                self.add_measure(if is_last && is_column { column } else { "" });
             }
         }
         for mark in BEFORE_MEASURE {
@@ -106,10 +130,21 @@ impl RequestEntities {
                 let before = before.trim_end_matches("排名").trim_end_matches("排行");
                 let measure = column_before(before.trim_end_matches(['排', '的']));
                 let (number, rest) = number_at(&request[at + mark.len()..]);
+                let behind = column_at(rest);
+                // 前 2 个地区: by rows.
+                if *mark == "前" && number.is_some() && measure.is_empty() && !behind.is_empty() {
+                    if !ROWS.contains(&behind) {
+                        push(&mut self.groups, behind);
+                        if let Some(number) = &number {
+                            push(&mut self.numbers, number);
+                        }
+                        return true;
+                    }
+                    continue;
+                }
                 if measure.is_empty() || *mark == "前" && number.is_none() {
                     continue;
                 }
-                let behind = column_at(rest);
                 // 哪些产品的销量最高: what is ranked stands before its measure.
                 let ahead = before.strip_suffix(measure).map(str::trim_end);
                 let ahead = ahead.and_then(|it| it.strip_suffix('的')).map(column_before);
@@ -121,6 +156,7 @@ impl RequestEntities {
                 self.groups.retain(|known| known != measure);
                 self.groups.insert(0, group.to_owned());
                 push(&mut self.measures, measure);
+                self.ranks = true;
                 if let Some(number) = number {
                     push(&mut self.numbers, &number);
                 }
@@ -182,6 +218,28 @@ fn column_before(text: &str) -> &str {
     as_column(word)
 }
 
+/// One column, or two with a comma between: 按 region 和 product.
+fn columns_at(text: &str) -> String {
+    let joints = ['和', '与', '及', '、'];
+    let first = column_at(text);
+    if let Some((one, other)) =
+        first.split_once(joints).filter(|(one, other)| !one.is_empty() && !other.is_empty())
+    {
+        return format!("{one},{other}");
+    }
+    let first = first.trim_end_matches(joints);
+    let behind = text.trim_start().strip_prefix(first).map(str::trim_start).unwrap_or_default();
+    match behind.strip_prefix(joints).map(column_at) {
+        Some(second) if !first.is_empty() && !second.is_empty() => format!("{first},{second}"),
+        _ => first.to_owned(),
+    }
+}
+
+/// 销量合计 without 合计.
+fn without_measure(column: &str) -> &str {
+    MEASURES.iter().find_map(|mark| column.strip_suffix(mark)).unwrap_or(column).trim_end()
+}
+
 fn as_column(word: &str) -> &str {
     let word = word.trim().trim_matches(['"', '“', '”', '`']);
     let fits = word.chars().count() <= MAX_COLUMN_CHARS
@@ -209,6 +267,17 @@ mod tests {
             ("sales.csv 中哪 3 个产品的销量最高？", (&["产品"], &["销量"], &["3"])),
             ("计算 sales.csv 的总销量", (&[], &["销量"], &[])),
             ("平均价格是多少", (&[], &["价格"], &[])),
+            ("按 region 和 product 汇总", (&["region,product"], &[], &[])),
+            ("按地区和产品汇总", (&["地区,产品"], &[], &[])),
+            ("按地区、产品统计", (&["地区,产品"], &[], &[])),
+            ("销售.csv 里每个城市的销量合计", (&["城市"], &["销量"], &[])),
+            ("sales.csv 前 2 个地区", (&["地区"], &[], &["2"])),
+            ("平均单价按城市 销售.csv", (&["城市"], &["单价"], &[])),
+            ("把数据.csv按region汇总", (&["region"], &[], &[])),
+            ("统计 数据.csv，按region分组", (&["region"], &[], &[])),
+            ("每个地区的行数", (&["地区"], &[], &[])),
+            ("按地区合计", (&["地区"], &[], &[])),
+            ("显示 sales.csv 的前 2 行", (&[], &[], &["2"])),
             ("每个产品的平均价格", (&["产品"], &["价格"], &[])),
             ("总结 README.md", (&[], &[], &[])),
             ("总共有多少行", (&[], &[], &[])),

@@ -14,6 +14,8 @@
 //!
 //! tidy:allow-cjk
 
+use crate::chinese_files::{chinese_files, without_all};
+
 /// Everything that a request names, each kind in the order of the request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestEntities {
@@ -24,6 +26,8 @@ pub(crate) struct RequestEntities {
     pub(crate) numbers: Vec<String>,
     pub(crate) addresses: Vec<String>,
     pub(crate) texts: Vec<String>,
+    /// Groups are to be ranked by a measure: `top 3 products by units`.
+    pub(crate) ranks: bool,
 }
 
 const QUOTES: &[(char, char)] =
@@ -47,6 +51,9 @@ const MEASURES: &[&str] = &[
 ];
 /// Words before what is ranked.
 const TOPS: &[&str] = &["top", "best", "largest", "biggest", "highest"];
+pub(crate) const ROWS: &[&str] =
+    &["row", "rows", "line", "lines", "entry", "entries", "record", "records"];
+const LOWS: &[&str] = &["bottom", "worst", "lowest", "smallest", "fewest", "least"];
 /// Words after a measure that are no column.
 const NO_COLUMN: &[&str] =
     &["up", "value", "values", "number", "numbers", "amount", "column", "columns"];
@@ -56,10 +63,16 @@ impl RequestEntities {
     pub(crate) fn of(request: &str, given: &[String]) -> Self {
         let mut entities = Self::default();
         let held = entities.read_quotes(request);
-        let words = words(&held);
+        let named = chinese_files(request);
+        let words = words(&without_all(&held, &named));
+        for file in &named {
+            push(&mut entities.files, file);
+        }
         for word in &words {
             entities.take(&word.text);
         }
+        // In the order of the request, however they were found.
+        entities.files.sort_by_key(|file| request.find(file.as_str()));
         // A file that was given may be meant by its last part alone.
         for file in &mut entities.files {
             let same = |path: &&String| path.rsplit(['/', '\\']).next() == Some(file.as_str());
@@ -75,7 +88,9 @@ impl RequestEntities {
         entities.read_groups(&words);
         entities.read_measures(&words);
         entities.read_top(&words);
-        entities.read_chinese(request);
+        entities.read_which(&words);
+        // A file's name holds no column.
+        entities.read_chinese(&without_all(request, &entities.files.clone()));
         entities
     }
 
@@ -140,7 +155,8 @@ impl RequestEntities {
     /// `top 3 products by units`: groups of products, measured in units.
     fn read_top(&mut self, words: &[Word]) {
         for (at, word) in words.iter().enumerate() {
-            if !TOPS.contains(&word.lower.as_str()) {
+            let is_low = LOWS.contains(&word.lower.as_str());
+            if !TOPS.contains(&word.lower.as_str()) && !is_low {
                 continue;
             }
             let mut rest = words[at + 1..].iter().filter(|next| !is_number(&next.text));
@@ -148,11 +164,37 @@ impl RequestEntities {
             else {
                 continue;
             };
-            if by.lower == "by" && self.may_be_column(group) && self.may_be_column(measure) {
+            // `top 2 regions by sales` of sales.csv is about a column.
+            let is_measure = self.may_be_column(measure) || self.is_stem(measure);
+            if by.lower == "by" && self.may_be_column(group) && is_measure {
                 self.groups.retain(|known| *known != measure.text);
-                self.groups.insert(0, group.text.clone());
                 push(&mut self.measures, &measure.text);
+                // Rows are no column to group by.
+                if !ROWS.contains(&group.lower.as_str()) {
+                    self.groups.insert(0, group.text.clone());
+                    self.ranks = !is_low;
+                }
+                // How many of the smallest is no number for scripts that give the largest.
+                let number = words.get(at + 1).filter(|_| is_low);
+                self.numbers.retain(|known| number.is_none_or(|number| *known != number.text));
             }
+        }
+    }
+
+    /// `which product sold the most units`: groups of products, measured in units.
+    fn read_which(&mut self, words: &[Word]) {
+        let [first, group, rest @ ..] = words else { return };
+        let at = rest.iter().position(|word| {
+            matches!(word.lower.as_str(), "most" | "highest" | "largest" | "greatest")
+        });
+        let measure = at.and_then(|at| rest.get(at + 1));
+        if let Some(measure) = measure.filter(|it| self.may_be_column(it))
+            && matches!(first.lower.as_str(), "which" | "what")
+            && self.may_be_column(group)
+        {
+            push(&mut self.groups, &group.text);
+            push(&mut self.measures, &measure.text);
+            self.ranks = true;
         }
     }
 
@@ -211,19 +253,23 @@ impl RequestEntities {
         }
     }
 
+    /// Whether a file has this name, but for its extension.
+    fn is_stem(&self, word: &Word) -> bool {
+        self.files.iter().any(|path| {
+            let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+            name.split('.').next().is_some_and(|stem| stem.eq_ignore_ascii_case(&word.lower))
+        })
+    }
+
     fn may_be_column(&self, word: &Word) -> bool {
         let lower = word.lower.as_str();
-        let is_stem = |path: &String| {
-            let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-            name.split('.').next().is_some_and(|stem| stem.eq_ignore_ascii_case(lower))
-        };
         lower.starts_with(char::is_alphabetic)
             && !ENDS.contains(&lower)
             && !NOT_COLUMNS.contains(&lower)
             && (lower.len() < 6 || !lower.ends_with("ing"))
             && extension(&word.text).is_none()
             && !word.text.contains('/')
-            && !self.files.iter().any(is_stem)
+            && !self.is_stem(word)
             && !word.text.chars().any(is_han)
     }
 }
@@ -325,7 +371,12 @@ pub(crate) fn push(list: &mut Vec<String>, thing: &str) {
     }
 }
 
-/// Whether a request is in Chinese, and is to be answered so.
-pub(crate) fn is_chinese(request: &str) -> bool {
-    request.chars().any(|c| matches!(c, '\u{4E00}'..='\u{9FFF}'))
+/// Whether a text holds Chinese characters.
+pub(crate) fn is_chinese(text: &str) -> bool {
+    text.chars().any(|c| matches!(c, '\u{4E00}'..='\u{9FFF}'))
+}
+
+/// Whether a request is in Chinese, and is to be answered so: `read 数据.csv` is in English.
+pub(crate) fn is_in_chinese(request: &str) -> bool {
+    is_chinese(&without_all(request, &chinese_files(request)))
 }

@@ -15,14 +15,16 @@
 //! | module | owns |
 //! |---|---|
 //! | `router` | [`Router`]: the choice of a skill, what is done for it, the plan |
-//! | `entities`, `chinese` | what a request names: files, columns, numbers |
+//! | `entities`, `chinese`, `chinese_files` | what a request names: files, columns, numbers |
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
 //! | `formats` | the kinds of files that a skill says it is for |
-//! | `tool_requests` | requests that a tool answers, and which call that is |
+//! | `tables` | the table that is meant where none is named |
+//! | `tool_requests`, `file_requests` | requests that a tool answers, and which call that is |
 //! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
+//! | `unmet` | what a request asks for that was not passed to a script |
 //! | `script` | the same about scripts: a result, or why there is none |
 //!
 //! It stands above `metier-model`, whose `Model` it is, and above `metier-registry`, whose search
@@ -32,14 +34,18 @@
 
 mod answer;
 mod chinese;
+mod chinese_files;
 mod commands;
 mod entities;
+mod file_requests;
 mod fill;
 mod formats;
 mod reading;
 mod router;
 mod script;
+mod tables;
 mod tool_answers;
 mod tool_requests;
+mod unmet;
 
 pub use router::Router;

@@ -1,5 +1,5 @@
 //! What a skill without a fitting command has to say about a request: one file that its body points
-//! to, and the section of the body that is about doing it.
+//! to, and the section of the body that is about doing it; and how a text begins.
 //!
 //! Counts shared words; understands nothing.
 
@@ -80,4 +80,39 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
         }
     };
     for_model(&head).into_owned()
+}
+
+/// The title and the first paragraph of a text; badges, images and markup lines are passed over.
+pub(crate) fn opening(text: &str) -> String {
+    let mut title = None;
+    let mut paragraph: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let passed =
+            line.starts_with(['<', '!', '[', '|', '-', '=', '>', '`']) && paragraph.is_empty();
+        match line.strip_prefix('#') {
+            Some(heading) if paragraph.is_empty() => {
+                title.get_or_insert(heading.trim_start_matches('#').trim());
+            }
+            _ if line.is_empty() && paragraph.is_empty() || passed => {}
+            None if !line.is_empty() => paragraph.push(line),
+            _ => break,
+        }
+    }
+    let paragraph = paragraph.join("\n");
+    match title {
+        Some(title) if !title.is_empty() => format!("{title}\n\n{paragraph}").trim_end().to_owned(),
+        _ => paragraph,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_opening_is_the_title_and_the_first_paragraph() {
+        let readme = "# Metier\n\n[![badge](x)](y)\n<p>logo</p>\n\nRuns skills.\nSafely.\n\n## Install\n\nMore.\n";
+        assert_eq!(opening(readme), "Metier\n\nRuns skills.\nSafely.");
+        assert_eq!(opening("Just words.\n\nMore."), "Just words.");
+    }
 }

@@ -5,7 +5,6 @@
 //! search over names and descriptions, the one that `search` and the catalog use too. Its index is built
 //! when it is needed, and kept as long as the same skills are offered: many requests rank the same ones.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use metier_cancel::CancelToken;
@@ -16,14 +15,16 @@ use metier_model::{
     Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_skill::own_tools::LIST_DIR;
 use metier_skill::{FailureCode, text};
+use serde_json::json;
 
 use crate::answer::{Ending, Voice};
 use crate::commands::{self, Command};
-use crate::entities::{RequestEntities, is_chinese};
+use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
 use crate::tool_requests::{ToolRequest, tool_request};
-use crate::{formats, reading, script};
+use crate::{formats, reading, script, tables, unmet};
 
 /// The most skills that one request is given.
 const MAX_SKILLS: usize = 2;
@@ -66,8 +67,12 @@ impl Router {
         if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
             return decision;
         }
-        let ranking = self.rank(turn);
-        let chosen = chosen(&ranking, turn);
+        if let Some(decision) = tables::look(turn).filter(|_| tried.is_empty()) {
+            return decision;
+        }
+        let files = tables::files(turn);
+        let ranking = self.rank(turn, &files);
+        let chosen = chosen(&ranking, turn, &files);
         if chosen.is_empty() {
             let near: Vec<&OfferedSkill> = ranking
                 .iter()
@@ -90,8 +95,8 @@ impl Router {
     }
 
     /// The offered skills that have anything to do with the request, best first.
-    fn rank(&self, turn: &Turn) -> Vec<Hit> {
-        let request = with_grammar(&turn.view.request, &turn.view.files);
+    fn rank(&self, turn: &Turn, files: &[String]) -> Vec<Hit> {
+        let request = tables::with_grammar(&turn.view.request, files);
         self.index(&turn.view.offered).rank(&request, MAX_RANKED)
     }
 
@@ -137,45 +142,40 @@ impl Model for Router {
 /// is left to the skills.
 fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
     let wanted = tool_request(&turn.view.request, &turn.view.files)?;
+    if let ToolRequest::Skill(name) = &wanted {
+        let skill = turn.view.offered.iter().find(|skill| skill.name == *name)?;
+        return Some(finish(turn, voice, Ending::Done, voice.about_skill(skill)));
+    }
     let Some((tool, args)) = wanted.call() else {
         return Some(finish(turn, voice, Ending::Done, voice.help(&turn.view.offered)));
     };
-    let is_call = |past: &&PastAction| matches!(past.action, Some(Action::CallTool { .. }));
-    match turn.past().find(is_call) {
+    match tables::call_of(turn, tool) {
         Some(past) if !past.ok && wanted == ToolRequest::Project => None,
         Some(past) => {
+            // What is there instead, to name the nearest.
+            let listed = tables::call_of(turn, LIST_DIR).filter(|_| tool != LIST_DIR);
+            if let Some((folder, _)) = wanted.missing(past)
+                && listed.is_none()
+                && tool != LIST_DIR
+                && tables::may_call(turn, LIST_DIR)
+            {
+                return Some(Decision::to(Action::call(LIST_DIR, json!({"path": folder}))));
+            }
             let ending = if past.ok { Ending::Read } else { Ending::GaveUp };
-            Some(finish(turn, voice, ending, voice.tool_result(&wanted, past)))
+            Some(finish(turn, voice, ending, voice.tool_result(&wanted, past, listed)))
         }
-        None if turn.view.last_turn => None,
-        None => {
-            let offered = turn.view.tools.iter().any(|offer| offer.name == tool);
-            offered.then(|| Decision::to(Action::call(tool, args)))
-        }
+        None => tables::may_call(turn, tool).then(|| Decision::to(Action::call(tool, args))),
     }
-}
-
-/// The request, with English words for what Chinese says by grammar alone: `各产品销量` has no word for a
-/// breakdown. Only where a file is named: "the highest mountain" is about no table.
-fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, str> {
-    // Charts and sorted tables are other work.
-    let is_other = ["图", "画", "排序"].iter().any(|word| request.contains(word));
-    if !is_chinese(request) || is_other {
-        return Cow::Borrowed(request);
-    }
-    let entities = RequestEntities::of(request, given);
-    if entities.files.is_empty() || entities.groups.is_empty() && entities.measures.is_empty() {
-        return Cow::Borrowed(request);
-    }
-    let groups = if entities.groups.is_empty() { "" } else { " breakdown by column" };
-    let measures = if entities.measures.is_empty() { "" } else { " total" };
-    Cow::Owned(format!("{request}{groups}{measures}"))
 }
 
 /// The skills that fire: all that are called by name, or else the best.
-fn chosen<'a>(ranking: &'a [Hit], turn: &'a Turn) -> Vec<(&'a OfferedSkill, &'a Hit)> {
+fn chosen<'a>(
+    ranking: &'a [Hit],
+    turn: &'a Turn,
+    files: &[String],
+) -> Vec<(&'a OfferedSkill, &'a Hit)> {
     let offered = &turn.view.offered;
-    let files = RequestEntities::of(&turn.view.request, &turn.view.files).files;
+    let files = RequestEntities::of(&turn.view.request, files).files;
     let reads = |ranked: &&Hit| {
         let skill = offered.get(ranked.document);
         ranked.called || skill.is_none_or(|skill| formats::fits(&skill.description, &files))
@@ -277,7 +277,7 @@ fn read_out(turn: &Turn, voice: Voice, skill: &LoadedText) -> Step {
 fn filled(turn: &Turn, skill: &LoadedText, at: usize, commands: &[Command]) -> Option<Filled> {
     let fill = |request: &str| {
         let (rest, is_call) = without_call(request, &skill.name);
-        let mut entities = RequestEntities::of(&rest, &turn.view.files);
+        let mut entities = RequestEntities::of(&rest, &tables::files(turn));
         if is_call {
             entities.add_arguments(&rest);
         }
@@ -343,7 +343,15 @@ fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> 
     let ended_well = last.data["exit_code"].as_i64().is_none_or(|code| code == 0)
         && last.data["timed_out"] != serde_json::Value::Bool(true);
     if last.ok && ended_well {
-        (voice.script_done(skill, relative_path, last), Ending::Done)
+        let entities = RequestEntities::of(&turn.view.request, &tables::files(turn));
+        // With several skills, what one does not do is the other's.
+        let unmet = if turn.view.loaded.len() > 1 {
+            Vec::new()
+        } else {
+            unmet::unmet(&turn.view.request, &entities, args, &skill.body)
+        };
+        let notes = voice.notes(&unmet, tables::only_table(turn));
+        (format!("{notes}{}", voice.script_done(skill, relative_path, last)), Ending::Done)
     } else {
         (voice.script_failed(skill, relative_path, args, last), Ending::GaveUp)
     }

@@ -83,6 +83,34 @@ impl Voice {
         }
     }
 
+    /// What the result below does not do, and which file was taken for it.
+    pub(crate) fn notes(self, unmet: &[String], table: Option<&str>) -> String {
+        let quote = |part: &String| match self {
+            English => format!("\"{part}\""),
+            Chinese => format!("“{part}”"),
+        };
+        let parts = unmet.iter().map(quote).collect::<Vec<_>>();
+        let mut notes = match (self, parts.is_empty()) {
+            (_, true) => String::new(),
+            (English, false) => {
+                format!("Not done: {}. What follows is without it.\n\n", parts.join(", "))
+            }
+            (Chinese, false) => {
+                format!("没有做到：{}。以下结果不包含这一要求。\n\n", parts.join("、"))
+            }
+        };
+        match (self, table) {
+            (_, None) => {}
+            (English, Some(table)) => {
+                notes.push_str(&format!("{table} was taken, the only table in this folder.\n\n"));
+            }
+            (Chinese, Some(table)) => {
+                notes.push_str(&format!("使用了 {table}，它是这个文件夹里唯一的表格。\n\n"));
+            }
+        }
+        notes
+    }
+
     /// Nothing was done, because nothing should be.
     pub(crate) fn script_dry(self, skill: &LoadedText, script: &str, args: &[String]) -> String {
         let (name, command) = (&skill.name, format!("{script} {}", shell_words(args)));

@@ -8,9 +8,9 @@ use metier_model::{Action, OfferedSkill, PastAction};
 
 use crate::answer::Voice::{self, Chinese, English};
 use crate::answer::failure_text;
-use crate::reading::cut;
+use crate::reading::{cut, opening};
 use crate::script::is_dry;
-use crate::tool_requests::{ToolRequest, example, opening};
+use crate::tool_requests::{ToolRequest, example};
 
 /// Characters of a result that an answer repeats.
 const RESULT_CHARS: usize = 16_000;
@@ -20,7 +20,16 @@ const MAX_LISTED: usize = 12;
 const DESCRIPTION_CHARS: usize = 120;
 
 impl Voice {
-    pub(crate) fn tool_result(self, wanted: &ToolRequest, past: &PastAction) -> String {
+    /// What came of a call; `listed` is what is there where it found nothing.
+    pub(crate) fn tool_result(
+        self,
+        wanted: &ToolRequest,
+        past: &PastAction,
+        listed: Option<&PastAction>,
+    ) -> String {
+        if let Some((_, name)) = wanted.missing(past).filter(|_| !is_dry(past)) {
+            return self.no_such_file(wanted, name, listed);
+        }
         let target = past.action.as_ref().map(Action::target).unwrap_or_default();
         if is_dry(past) || !past.ok {
             return match self {
@@ -32,11 +41,70 @@ impl Voice {
         match wanted {
             ToolRequest::Opening(file) => self.opening_of(file, text, Because::Summary),
             ToolRequest::Project => self.opening_of("README.md", text, Because::Project),
-            _ if text.trim().is_empty() => match self {
+            ToolRequest::OfKind { path, extension } => self.of_kind(path, extension, past),
+            ToolRequest::Count { text: sought, .. } => self.count(sought, text, past),
+            _ if text.trim().is_empty() || past.data["matches"] == 0 => match self {
                 English => "Nothing was found.".to_owned(),
                 Chinese => "什么都没有找到。".to_owned(),
             },
             _ => cut(text, RESULT_CHARS),
+        }
+    }
+
+    fn no_such_file(self, wanted: &ToolRequest, name: &str, listed: Option<&PastAction>) -> String {
+        let path = wanted.path().unwrap_or(name);
+        let names = listed.into_iter().flat_map(names_in);
+        let near = metier_skill::nearest(name, names).map(|near| {
+            path.rsplit_once('/').map_or(near.to_owned(), |(folder, _)| format!("{folder}/{near}"))
+        });
+        match (self, near) {
+            (English, None) => format!("There is no file {path} here."),
+            (Chinese, None) => format!("这里没有 {path} 这个文件。"),
+            (English, Some(near)) => {
+                format!("There is no file {path} here. Did you mean {near}?")
+            }
+            (Chinese, Some(near)) => format!("这里没有 {path} 这个文件。是不是 {near}？"),
+        }
+    }
+
+    fn of_kind(self, path: &str, extension: &str, listed: &PastAction) -> String {
+        let names = names_of_kind(listed, &[extension]).collect::<Vec<_>>().join("\n");
+        let folder = match (self, path) {
+            (English, ".") => "this folder".to_owned(),
+            (Chinese, ".") => "这个文件夹".to_owned(),
+            (_, path) => path.to_owned(),
+        };
+        match (self, names.is_empty()) {
+            (English, true) => format!("There are no .{extension} files in {folder} itself."),
+            (Chinese, true) => format!("{folder}中没有 .{extension} 文件（不含子文件夹）。"),
+            (English, false) => {
+                format!(
+                    "{names}\n\nThese are in {folder} itself; folders below it were not searched."
+                )
+            }
+            (Chinese, false) => format!("{names}\n\n以上位于{folder}，不含子文件夹。"),
+        }
+    }
+
+    fn count(self, sought: &str, text: &str, past: &PastAction) -> String {
+        let lines = past.data["matches"].as_u64().unwrap_or(0);
+        let text = cut(text, RESULT_CHARS);
+        match (self, lines) {
+            (English, 0) => format!("No line holds {sought}."),
+            (Chinese, 0) => format!("没有包含 {sought} 的行。"),
+            (English, 1) => format!("1 line holds {sought}:\n\n{text}"),
+            (English, lines) => format!("{lines} lines hold {sought}:\n\n{text}"),
+            (Chinese, lines) => format!("有 {lines} 行包含 {sought}：\n\n{text}"),
+        }
+    }
+
+    /// What a skill is for, and how it is asked for.
+    pub(crate) fn about_skill(self, skill: &OfferedSkill) -> String {
+        let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let name = &skill.name;
+        match self {
+            English => format!("{name}: {description}\n\n`metier read {name}` shows all of it."),
+            Chinese => format!("{name}：{description}\n\n`metier read {name}` 显示全文。"),
         }
     }
 
@@ -95,6 +163,23 @@ impl Voice {
         });
         text
     }
+}
+
+/// The names in a listing.
+fn names_in(listed: &PastAction) -> impl Iterator<Item = &str> {
+    let entries = listed.data["entries"].as_array().into_iter().flatten();
+    entries.filter_map(|entry| entry["name"].as_str())
+}
+
+/// The files in a listing with one of these extensions.
+pub(crate) fn names_of_kind<'l>(
+    listed: &'l PastAction,
+    kinds: &[&str],
+) -> impl Iterator<Item = &'l str> {
+    names_in(listed).filter(move |name| {
+        crate::entities::extension(name)
+            .is_some_and(|extension| kinds.iter().any(|kind| extension.eq_ignore_ascii_case(kind)))
+    })
 }
 
 /// Why the beginning of a file is shown.

@@ -6,9 +6,12 @@
 //!
 //! tidy:allow-cjk
 
+use metier_model::PastAction;
+use metier_skill::FailureCode;
 use serde_json::{Value, json};
 
-use crate::entities::{RequestEntities, extension};
+use crate::entities::{RequestEntities, extension, is_in_chinese};
+use crate::file_requests::{self, chinese_place, latin_words};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,25 +20,36 @@ pub(crate) enum ToolRequest {
     Help,
     /// The entries of a folder.
     List(String),
+    /// The files of one kind in a folder.
+    OfKind { path: String, extension: String },
     /// A file, whole.
     Read(String),
+    /// Some lines of a file, counted from 1.
+    Lines { path: String, first: usize, last: usize },
     /// What a text file begins with: the nearest to a summary that needs no model.
     Opening(String),
     /// What the project is about, by its README.
     Project,
     /// Lines that hold some text.
     Find { text: String, path: Option<String> },
+    /// How many lines hold some text.
+    Count { text: String, path: Option<String> },
+    /// What the skill with this name is for, if there is one.
+    Skill(String),
 }
 
 impl ToolRequest {
     /// The tool that answers it, with its arguments; nothing where no tool is needed.
     pub(crate) fn call(&self) -> Option<(&'static str, Value)> {
         Some(match self {
-            Self::Help => return None,
-            Self::List(path) => ("list_dir", json!({"path": path})),
+            Self::Help | Self::Skill(_) => return None,
+            Self::Lines { path, first, last } => {
+                ("read_file", json!({"path": path, "first_line": first, "last_line": last}))
+            }
+            Self::List(path) | Self::OfKind { path, .. } => ("list_dir", json!({"path": path})),
             Self::Read(path) | Self::Opening(path) => ("read_file", json!({"path": path})),
             Self::Project => ("read_file", json!({"path": "README.md"})),
-            Self::Find { text, path } => {
+            Self::Find { text, path } | Self::Count { text, path } => {
                 let mut args = json!({"pattern": escaped(text)});
                 if let Some(path) = path {
                     args["path"] = json!(path);
@@ -43,6 +57,29 @@ impl ToolRequest {
                 ("grep", args)
             }
         })
+    }
+}
+
+impl ToolRequest {
+    /// The file or folder that is named.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Read(path)
+            | Self::Opening(path)
+            | Self::List(path)
+            | Self::Lines { path, .. }
+            | Self::OfKind { path, .. }
+            | Self::Find { path: Some(path), .. }
+            | Self::Count { path: Some(path), .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Where a call did not find what it was for: the folder and the name in it.
+    pub(crate) fn missing(&self, past: &PastAction) -> Option<(&str, &str)> {
+        let path = self.path()?;
+        let is_missing = !past.ok && past.code == Some(FailureCode::NotFound);
+        is_missing.then(|| path.rsplit_once('/').unwrap_or((".", path)))
     }
 }
 
@@ -86,6 +123,10 @@ const PROJECT: &[&str] = &[
     "what does this repo do",
     "what is this about",
     "describe this project",
+    "describe this repo",
+    "describe this repository",
+    "describe the project",
+    "describe the repo",
     "这个项目是做什么的",
     "这个项目是干什么的",
     "这个项目是什么",
@@ -162,8 +203,8 @@ pub(crate) fn tool_request(request: &str, given: &[String]) -> Option<ToolReques
         return Some(ToolRequest::Project);
     }
     let entities = RequestEntities::of(plain, given);
-    if crate::entities::is_chinese(plain) {
-        return chinese(plain, &entities);
+    if is_in_chinese(plain) {
+        return file_requests::chinese(plain, &entities).or_else(|| chinese(plain, &entities));
     }
     let words: Vec<String> = plain
         .split_whitespace()
@@ -171,7 +212,8 @@ pub(crate) fn tool_request(request: &str, given: &[String]) -> Option<ToolReques
         .filter(|word| !word.is_empty())
         .collect();
     let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-    found_text(&words, &lower, &entities)
+    file_requests::english(&words, &lower, &entities)
+        .or_else(|| found_text(&words, &lower, &entities))
         .or_else(|| one_file(&lower, &entities))
         .or_else(|| folder(&words, &lower, &entities))
 }
@@ -316,7 +358,7 @@ fn place(entities: &RequestEntities) -> Option<String> {
 
 fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolRequest> {
     let has = |words: &[&str]| words.iter().any(|word| request.contains(word));
-    let named = place(entities);
+    let named = place(entities).or_else(|| chinese_place(request));
     if has(&["搜索", "查找", "搜一下", "哪些文件包含", "哪个文件包含", "哪些文件里有"])
     {
         let text =
@@ -336,6 +378,7 @@ fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolRequest> {
             "显示",
             "查看",
             "打开",
+            "打印",
             "看看",
             "看一下",
             "内容",
@@ -365,12 +408,7 @@ fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolRequest> {
 
 /// The first word of a Chinese request that is written in Latin letters.
 fn latin_word(request: &str, except: Option<&str>) -> Option<String> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    request
-        .split(|c: char| !is_part(c))
-        .map(|word| word.trim_matches(['.', '-', '/']))
-        .find(|word| !word.is_empty() && Some(*word) != except)
-        .map(str::to_owned)
+    latin_words(request).into_iter().find(|word| Some(word.as_str()) != except)
 }
 
 /// A text as a pattern that means it.
@@ -385,29 +423,6 @@ fn escaped(text: &str) -> String {
     pattern
 }
 
-/// The title and the first paragraph of a text; badges, images and markup lines are passed over.
-pub(crate) fn opening(text: &str) -> String {
-    let mut title = None;
-    let mut paragraph: Vec<&str> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let passed =
-            line.starts_with(['<', '!', '[', '|', '-', '=', '>', '`']) && paragraph.is_empty();
-        match line.strip_prefix('#') {
-            Some(heading) if paragraph.is_empty() => {
-                title.get_or_insert(heading.trim_start_matches('#').trim());
-            }
-            _ if line.is_empty() && paragraph.is_empty() || passed => {}
-            None if !line.is_empty() => paragraph.push(line),
-            _ => break,
-        }
-    }
-    let paragraph = paragraph.join("\n");
-    match title {
-        Some(title) if !title.is_empty() => format!("{title}\n\n{paragraph}").trim_end().to_owned(),
-        _ => paragraph,
-    }
-}
-
 /// What a person could say to get a skill: the first words that its description quotes.
 pub(crate) fn example(description: &str) -> Option<&str> {
     let quoted = description.split(['"', '“', '”']).nth(1)?;
@@ -417,7 +432,7 @@ pub(crate) fn example(description: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::ToolRequest::{Help, List, Opening, Project, Read};
+    use super::ToolRequest::{Count, Help, Lines, List, OfKind, Opening, Project, Read, Skill};
     use super::*;
 
     fn find(text: &str, path: Option<&str>) -> ToolRequest {
@@ -428,6 +443,13 @@ mod tests {
     fn requests_for_tools_in_both_languages() {
         let list = |path: &str| Some(List(path.to_owned()));
         let read = |path: &str| Some(Read(path.to_owned()));
+        let lines = |path: &str, first, last| Some(Lines { path: path.to_owned(), first, last });
+        let kind = |extension: &str, path: &str| {
+            Some(OfKind { path: path.to_owned(), extension: extension.to_owned() })
+        };
+        let count = |text: &str, path: Option<&str>| {
+            Some(Count { text: text.to_owned(), path: path.map(str::to_owned) })
+        };
         for (request, wanted) in [
             ("help", Some(Help)),
             ("What can you do?", Some(Help)),
@@ -444,6 +466,36 @@ mod tests {
             ("列出文件", list(".")),
             ("列出 src 目录", list("src")),
             ("这里有哪些文件", list(".")),
+            ("what is in docs?", list("docs")),
+            ("docs 里有什么", list("docs")),
+            ("read 数据.csv", read("数据.csv")),
+            ("open the readme", read("README.md")),
+            ("看看 README", read("README.md")),
+            ("把 notes.txt 打印出来", read("notes.txt")),
+            ("read lines 2-3 of notes.txt", lines("notes.txt", 2, 3)),
+            ("read lines 2 to 3 of notes.txt", lines("notes.txt", 2, 3)),
+            ("show line 4 of notes.txt", lines("notes.txt", 4, 4)),
+            ("read the first 5 lines of README.md", lines("README.md", 1, 5)),
+            ("show me the first 2 lines of notes.txt", lines("notes.txt", 1, 2)),
+            ("读取 src/main.rs 的前 2 行", lines("src/main.rs", 1, 2)),
+            ("显示 notes.txt 的第 2 到 3 行", lines("notes.txt", 2, 3)),
+            ("看看 notes.txt 前两行", lines("notes.txt", 1, 2)),
+            ("list csv files", kind("csv", ".")),
+            ("which md files are in docs?", kind("md", "docs")),
+            ("列出所有 csv 文件", kind("csv", ".")),
+            ("count TODOs in src", count("TODO", Some("src"))),
+            ("how many FIXMEs are there?", count("FIXME", None)),
+            ("src 里有多少 TODO", count("TODO", Some("src"))),
+            ("what does csv-summary do?", Some(Skill("csv-summary".to_owned()))),
+            ("describe the csv-summary skill", Some(Skill("csv-summary".to_owned()))),
+            ("csv-summary 是做什么的？", Some(Skill("csv-summary".to_owned()))),
+            ("deploy 技能是做什么的？", Some(Skill("deploy".to_owned()))),
+            ("describe this repo", Some(Project)),
+            ("在 src 里查找 TODO", Some(find("TODO", Some("src")))),
+            ("在 src 目录中搜索 TODO", Some(find("TODO", Some("src")))),
+            ("查找 src 目录里的 FIXME", Some(find("FIXME", Some("src")))),
+            ("在 src/ 中查找“a b”", Some(find("a b", Some("src")))),
+            ("src 里有 TODO 吗", Some(find("TODO", Some("src")))),
             ("read notes.txt", read("notes.txt")),
             ("show me README.md", read("README.md")),
             ("what does docs/a.md say?", read("docs/a.md")),
@@ -480,18 +532,18 @@ mod tests {
             "show me a chart of sales.csv",
             "list the largest customers in sales.csv",
             "what is the capital of France?",
+            "what is in the news?",
+            "count the rows in sales.csv",
+            "how many people live in Oslo?",
+            "summarise the first 5 lines of notes.txt",
+            "sales.csv 前 2 个地区",
+            "总结 notes.txt 前 2 行并翻译成英文，然后发送给所有的同事",
+            "世界里有什么",
             "检查 sales.csv 的质量",
             "把 notes.txt 翻译成英文并发送给所有的同事",
             "help me write a letter",
         ] {
             assert_eq!(tool_request(request, &[]), None, "{request}");
         }
-    }
-
-    #[test]
-    fn the_opening_is_the_title_and_the_first_paragraph() {
-        let readme = "# Metier\n\n[![badge](x)](y)\n<p>logo</p>\n\nRuns skills.\nSafely.\n\n## Install\n\nMore.\n";
-        assert_eq!(opening(readme), "Metier\n\nRuns skills.\nSafely.");
-        assert_eq!(opening("Just words.\n\nMore."), "Just words.");
     }
 }

@@ -1,6 +1,6 @@
 //! The skills that a person chose for a run: by a flag, by `/name arguments`, or by name in the words of
 //! the request (`use the pdf skill`). Found before the first turn, so for every model alike, and only in
-//! the person's own request.
+//! the person's own request: one from a pipe calls nothing.
 //!
 //! All ways are refused alike: what is switched off, what is not for people, what a rule denies.
 //! Loading them is the run's business, under the policy's word.
@@ -10,7 +10,7 @@ use std::path::Path;
 use metier_agent::Chosen;
 use metier_loader::Invocation;
 use metier_policy::Invoker;
-use metier_registry::search::asked_by_name;
+use metier_registry::search::{Force, asked_by_name, unknown_order};
 use metier_registry::{Entry, Scan};
 use metier_skill::{FailureCode, SkillId, nearest, text};
 
@@ -61,10 +61,8 @@ pub(crate) fn chosen_skills(
     if let Some((entry, arguments)) = called(request, scan)? {
         add(entry, Some(arguments))?;
     } else {
-        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-        for entry in asked_by_name(request, names).into_iter().filter_map(|it| scan.index.find(it))
-        {
-            add(entry, None)?;
+        for (entry, arguments) in ordered(request, scan)? {
+            add(entry, Some(arguments))?;
         }
     }
     let gate = guard.load_gate(&scan.index, Invoker::User);
@@ -88,10 +86,33 @@ impl Metier {
         if let Ok(Some((entry, _))) = called(request, &scan) {
             return vec![entry.id()];
         }
-        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-        let named = asked_by_name(request, names);
-        named.into_iter().filter_map(|name| scan.index.find(name)).map(Entry::id).collect()
+        let named = ordered(request, &scan).unwrap_or_default();
+        named.into_iter().map(|(entry, _)| entry.id()).collect()
     }
+}
+
+/// The skills that the words of a request ask for, each with what follows its name. What only a user may
+/// start wants an order; where a sentence merely wants a skill, a model could have chosen it too.
+fn ordered<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Vec<(&'s Entry, &'r str)>> {
+    let names = || scan.index.entries().iter().map(|entry| entry.name().as_str());
+    let asked = asked_by_name(request, names());
+    if asked.is_empty()
+        && let Some((called, near)) = unknown_order(request, names())
+    {
+        return Err(no_skill(called, near));
+    }
+    let entries = asked.into_iter().filter_map(|it| {
+        let entry = scan.index.find(it.name)?;
+        let may = it.force == Force::Ordered || !entry.skill.controls.disable_model_invocation;
+        may.then_some((entry, it.arguments))
+    });
+    Ok(entries.collect())
+}
+
+fn no_skill(called: &str, near: &str) -> Error {
+    let called = text::quoted(called, MAX_NAME_CHARS);
+    Error::usage(format!("there is no skill {called}; did you mean `{near}`?"))
+        .with_help("`metier list` shows every skill")
 }
 
 /// The skill that `/name arguments` calls, with the arguments.
@@ -105,11 +126,7 @@ fn called<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Option<(&'s Entry,
     }
     let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
     match nearest(call.name, names) {
-        Some(near) if !call.name.contains('/') => Err(Error::usage(format!(
-            "there is no skill {}; did you mean `/{near}`?",
-            text::quoted(call.name, MAX_NAME_CHARS)
-        ))
-        .with_help("`metier list` shows every skill")),
+        Some(near) if !call.name.contains('/') => Err(no_skill(call.name, &format!("/{near}"))),
         _ => Ok(None),
     }
 }

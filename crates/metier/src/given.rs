@@ -14,8 +14,8 @@ use crate::open::Metier;
 pub(crate) enum GivenFile {
     /// Below the workspace, by its path there.
     Path(String),
-    /// Elsewhere: a part of its text.
-    Text(String),
+    /// Elsewhere: its absolute path, and a part of its text.
+    Text { path: String, text: String },
 }
 
 /// Characters of a given file that stand in a request.
@@ -33,10 +33,8 @@ impl Metier {
             Error::usage(format!("{shown} cannot be given: {error}"))
                 .with_help("name a file that exists")
         })?;
-        let workspace = self.workspace();
-        let workspace = metier_fs::canonical(&workspace).unwrap_or(workspace);
-        if let Some(below) = real.strip_prefix(&workspace).ok().and_then(Path::to_str) {
-            return Ok(GivenFile::Path(below.to_owned()));
+        if let Some(below) = self.below_workspace(&real) {
+            return Ok(GivenFile::Path(below));
         }
         let skills = gate.index.entries().iter().chain(gate.index.shadowed());
         let mut skills = skills.filter(|entry| real.starts_with(real_path(&entry.path)));
@@ -56,6 +54,19 @@ impl Metier {
         };
         let name = shown.to_string();
         let label = format!("File {}{cut}", metier_skill::text::label(&name, MAX_NAME_CHARS));
-        Ok(GivenFile::Text(metier_loader::fenced(&label, &part)))
+        let path = real.to_string_lossy().into_owned();
+        Ok(GivenFile::Text { path, text: metier_loader::fenced(&label, &part) })
+    }
+
+    /// A given file as a run knows it: from the workspace, or by its absolute path.
+    pub(crate) fn given_path(&self, file: &Path) -> Option<String> {
+        let real = metier_fs::canonical(&self.base_dir().join(file)).ok()?;
+        self.below_workspace(&real).or_else(|| real.to_str().map(ToOwned::to_owned))
+    }
+
+    fn below_workspace(&self, real: &Path) -> Option<String> {
+        let workspace = self.workspace();
+        let workspace = metier_fs::canonical(&workspace).unwrap_or(workspace);
+        real.strip_prefix(&workspace).ok().and_then(Path::to_str).map(ToOwned::to_owned)
     }
 }

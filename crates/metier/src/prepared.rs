@@ -24,7 +24,7 @@ use crate::exec::unseen_workspace;
 use crate::executor::cap_for;
 use crate::guard::Guard;
 use crate::run::Run;
-use crate::session::{Earlier, Session, new_id};
+use crate::session::{CallsByName, Earlier, Session, new_id};
 
 /// A session that works on many requests with the same skills, settings and model. Made by
 /// [`Session::prepare`].
@@ -126,8 +126,12 @@ impl Session {
             Some(scratch) => RunFolder::new(scratch, new_id()),
             None => metier.new_run(new_id())?,
         };
-        let chosen = chosen_skills(call.request, call.skills, scan, guard)?;
-        if let Some(name) = unknown_call(call.request, scan) {
+        let own_words = match self.calls {
+            CallsByName::Count => call.request,
+            CallsByName::Ignored => "",
+        };
+        let chosen = chosen_skills(own_words, call.skills, scan, guard)?;
+        if let Some(name) = unknown_call(own_words, scan) {
             let name = quoted(&format!("/{name}"), MAX_NAME_CHARS);
             self.note(&Note::Warning(format!(
                 "there is no skill {name}; it is taken as a part of the request"

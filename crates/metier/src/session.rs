@@ -48,6 +48,8 @@ pub struct Session {
     pub(crate) rules: RunRules,
     pub(crate) tools: OwnTools,
     skills: Vec<String>,
+    /// Whether the words of a request call skills by name.
+    pub(crate) calls: CallsByName,
     files: Vec<PathBuf>,
     max_turns: Option<u32>,
     pub(crate) mode: Mode,
@@ -58,6 +60,14 @@ pub struct Session {
     pub(crate) instructions: String,
     /// Where files of runs go that keep no record.
     pub(crate) scratch: Option<PathBuf>,
+}
+
+/// Whether a request is a person's own words, in which a skill's name calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallsByName {
+    Count,
+    /// Its words come from elsewhere.
+    Ignored,
 }
 
 /// What was said before a request.
@@ -81,6 +91,7 @@ impl Metier {
             rules: RunRules::default(),
             tools: OwnTools::default(),
             skills: Vec::new(),
+            calls: CallsByName::Count,
             files: Vec::new(),
             max_turns: None,
             mode: Mode::Real,
@@ -163,6 +174,14 @@ impl Session {
     #[must_use]
     pub fn skill(mut self, name: impl Into<String>) -> Self {
         self.skills.push(name.into());
+        self
+    }
+
+    /// The request is not a person's own words, but a text from a pipe, a file or a message: it calls no skill,
+    /// neither as `/name` nor by name. What it names is routed like other words.
+    #[must_use]
+    pub const fn without_calls(mut self) -> Self {
+        self.calls = CallsByName::Ignored;
         self
     }
 
@@ -276,7 +295,12 @@ impl Session {
     /// What the person said, which may name files for scripts: this request, those before it, and the
     /// files of the session.
     pub(crate) fn named_by_person(&self, request: &str, earlier: Earlier<'_>) -> String {
-        let files = self.files.iter().map(|file| file.to_string_lossy().into_owned());
+        // As they were typed, and as the request of the run has them.
+        let files = self.files.iter().flat_map(|file| {
+            let typed = file.to_string_lossy().into_owned();
+            [Some(typed), self.metier.given_path(file)]
+        });
+        let files = files.flatten();
         let said = earlier.requests.iter().map(|said| (*said).to_owned());
         said.chain([request.to_owned()]).chain(files).collect::<Vec<_>>().join("\n")
     }
@@ -367,7 +391,11 @@ impl Session {
         for file in &self.files {
             match self.metier.given_file(file, gate)? {
                 GivenFile::Path(path) => paths.push(path),
-                GivenFile::Text(text) => texts.push_str(&text),
+                // Its text for a model, its path for scripts.
+                GivenFile::Text { path, text } => {
+                    texts.push_str(&text);
+                    paths.push(path);
+                }
             }
         }
         Ok((paths, texts))

@@ -45,7 +45,7 @@ fn judge(
     let not_allowed = |message: &str| ToolFailure::new(FailureCode::NotAllowed, message);
     let entry = skill.map(|id| executor.entry(id)).transpose()?;
     let planned =
-        executor.toolbox(&skills.loaded, tool)?.plan(tool, Value::Object(args.clone()))?;
+        executor.toolbox(&skills.loaded, tool)?.plan(tool, Value::Object(below(executor, args)))?;
     let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
     let acting = acting.map_err(|error| {
         let message =
@@ -101,6 +101,21 @@ fn judge(
         liftable: decision.liftable,
         prepared,
     }))
+}
+
+/// The arguments of a call, with a `path` from the home directory as one from the workspace, where the
+/// workspace holds it: tools take no others.
+fn below(executor: &LocalExecutor, args: &Map<String, Value>) -> Map<String, Value> {
+    let mut args = args.clone();
+    let inside = |path: &str| {
+        let path = executor.home.as_ref()?.join(path.strip_prefix("~/")?);
+        let below = path.strip_prefix(&executor.workspace).ok()?.to_str()?.to_owned();
+        Some(if below.is_empty() { ".".to_owned() } else { below })
+    };
+    if let Some(path) = args.get("path").and_then(Value::as_str).and_then(inside) {
+        args.insert("path".to_owned(), path.into());
+    }
+    args
 }
 
 /// What came of a script or a command. What the sandbox kept goes to the run. One that fails was run,

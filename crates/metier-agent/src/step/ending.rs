@@ -25,7 +25,7 @@ pub(super) fn of_answer(state: &State, said: AnswerStatus) -> (Status, Option<St
         AnswerStatus::Failed if load_denied => {
             because(Status::Denied, "what was wanted was not allowed")
         }
-        AnswerStatus::Failed => because(Status::Failed, "the model says that it did not work"),
+        AnswerStatus::Failed => because(Status::Failed, "it did not work; the answer says why"),
         AnswerStatus::Abstained => {
             because(Status::Abstained, "nothing here could be used for the request")
         }

@@ -39,7 +39,8 @@ Examples:
 
 Exit codes: 0 answered, 1 failed or nothing fits, 3 denied or something needs approval, 4 a budget is spent, 130 interrupted.")]
 pub(crate) struct RunArgs {
-    /// What you want; `-` reads it from standard input. `/name arguments` calls a skill, and so does `use the NAME skill`.
+    /// What you want; `-` reads it from standard input. `/name arguments` calls a skill, and so does `use the NAME skill`,
+    /// but not in what a pipe brings.
     #[arg(required = true)]
     request: Vec<String>,
     #[command(flatten)]
@@ -156,20 +157,37 @@ const REQUEST_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     context.metier.require_user_folders()?;
-    let request = request(&args.request)?;
+    let (request, author) = request(&args.request)?;
     let console = args.how.console(context, json);
-    let session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console)?;
+    let mut session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console)?;
+    if author == Author::Pipe {
+        if !context.metier.skills_called(&request).is_empty() {
+            print_note("a request from a pipe calls no skill by its name; name it with `--skill`");
+        }
+        session = session.without_calls();
+    }
     let run = session.run(&request)?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     Ok(end(context, &run, &console, &resuming, json))
 }
-fn request(words: &[String]) -> Result<String> {
+/// Whose words a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    Person,
+    /// Another program's: a commit message that says `use the deploy skill` must not deploy.
+    Pipe,
+}
+
+fn request(words: &[String]) -> Result<(String, Author)> {
+    let mut author = Author::Person;
     let text = match words {
         [dash] if dash == "-" => {
             let mut text = String::new();
             let stdin = std::io::stdin();
             if stdin.is_terminal() {
                 print_note("reading the request from standard input; press Ctrl-D to end it");
+            } else {
+                author = Author::Pipe;
             }
             let read = stdin.lock().take(REQUEST_BYTES + 1).read_to_string(&mut text);
             read.map_err(|error| {
@@ -187,5 +205,5 @@ fn request(words: &[String]) -> Result<String> {
         return Err(CommandError::usage("the request is empty")
             .help("say what you want: metier run \"summarise examples/sales.csv by region\""));
     }
-    Ok(text.trim().to_owned())
+    Ok((text.trim().to_owned(), author))
 }

@@ -59,6 +59,30 @@ const ENGLISH: &[(&str, Expected)] = &[
     ),
     ("use the profile-csv skill on sales.csv", Skill("profile-csv", "5 rows")),
     ("/csv-summary sales.csv", Skill("csv-summary", "Numeric columns")),
+    ("what is in src?", Tool("list_dir", "main.rs")),
+    ("list csv files", Tool("list_dir", "sales.csv\n\nThese are in this folder")),
+    ("open the readme", Tool("read_file", "Keeps track of boats.")),
+    ("read lines 2-3 of notes.txt", Tool("read_file", "Buy paint.")),
+    ("show me the first 1 lines of notes.txt", Tool("read_file", "Call the plumber")),
+    ("read data/数据.csv", Tool("read_file", "北京")),
+    ("count TODOs in src", Tool("grep", "1 line holds TODO")),
+    ("describe this repo", Tool("read_file", "Keeps track of boats.")),
+    ("what does csv-summary do?", Help("Summarise a CSV or TSV file")),
+    (
+        "total units by region in sales.csv where region is north",
+        Skill("csv-summary", "Not done: \"where region is north\""),
+    ),
+    (
+        "sum the units in sales.csv, excluding north",
+        Skill("csv-summary", "Not done: \"excluding north\""),
+    ),
+    (
+        "summarise sales.csv by region and delete it",
+        Skill("csv-summary", "Not done: \"and delete it\""),
+    ),
+    ("summarise sales.csv data/euro.csv", Skill("csv-summary", "Not done: \"data/euro.csv\"")),
+    ("bottom 2 products by units in sales.csv", Skill("csv-summary", "Not done: \"bottom 2\"")),
+    ("which product sold the most units in sales.csv?", Skill("csv-summary", "units by product")),
     ("what is the capital of France?", Abstains),
     ("translate notes.txt into Finnish", Abstains),
     ("tell me a joke", Abstains),
@@ -97,6 +121,22 @@ const CHINESE: &[(&str, Expected)] = &[
         Skill("project-overview", "简介：Keeps track of boats."),
     ),
     ("看看 sales.csv 里有没有空值", Skill("profile-csv", "处需要注意")),
+    ("在 src 里查找 TODO", Tool("grep", "main.rs")),
+    ("查找 src 目录里的 TODO", Tool("grep", "main.rs")),
+    ("src 里有 TODO 吗", Tool("grep", "main.rs")),
+    ("src 里有什么", Tool("list_dir", "main.rs")),
+    ("列出所有 csv 文件", Tool("list_dir", "不含子文件夹")),
+    ("看看 README", Tool("read_file", "Keeps track of boats.")),
+    ("读取 notes.txt 的前 1 行", Tool("read_file", "Call the plumber")),
+    ("把 notes.txt 打印出来", Tool("read_file", "Call the plumber")),
+    ("csv-summary 是做什么的？", Help("显示全文")),
+    ("把data/数据.csv按城市汇总", Skill("csv-summary", "按 城市 统计的 销量")),
+    ("总结“data/数据.csv”", Skill("csv-summary", "数值列")),
+    ("data/数据.csv 里每个城市的销量合计", Skill("csv-summary", "按 城市 统计的 销量")),
+    ("按 region 和 product 汇总 sales.csv", Skill("csv-summary", "region / product")),
+    ("sales.csv 前 2 个地区", Skill("csv-summary", "取最大的 2 组")),
+    ("按 region 汇总 sales.csv，除 north 外", Skill("csv-summary", "没有做到：“除 north 外”")),
+    ("按 region 汇总 sales.csv，并删除它", Skill("csv-summary", "没有做到：“删除它”")),
     ("把 sales.csv 按月份画成图表", Abstains),
     ("最高的山是哪座？", Abstains),
     ("法国的首都是哪里？", Abstains),
@@ -117,6 +157,8 @@ fn project() -> TestHome {
         "fn main() { open_harbour() } // TODO: tides\nfn open_harbour() {}\n",
     );
     home.write("project/sales.csv", SALES);
+    home.write("project/data/数据.csv", "城市,销量\n北京,3\n上海,4\n");
+    home.write("project/data/euro.csv", "product,units\nfig,1\n");
     home
 }
 
@@ -167,7 +209,8 @@ fn all_as_expected(cases: &[(&str, Expected)]) {
         let language = !request.chars().any(|c| c > '\u{2fff}')
             || matches!(
                 expected,
-                Tool("list_dir" | "grep", _) | Tool("read_file", "Call the plumber")
+                Tool("list_dir" | "grep", _)
+                    | Tool("read_file", "Call the plumber" | "Keeps track of boats.")
             )
             || output.stdout.chars().any(|c| c > '\u{2fff}');
         if skills != wanted_skills || tools != wanted_tools || !says || !language {
@@ -188,4 +231,64 @@ fn everyday_requests_get_their_skill_their_tool_or_an_honest_answer() {
 #[test]
 fn the_same_in_chinese() {
     all_as_expected(CHINESE);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said_in_plain_words_with_the_nearest() {
+    let home = project();
+    for (request, says) in [
+        ("read note.txt", "There is no file note.txt here. Did you mean notes.txt?"),
+        ("read zzz.txt", "There is no file zzz.txt here."),
+        ("读取 note.txt", "这里没有 note.txt 这个文件。是不是 notes.txt？"),
+        ("read src/mian.rs", "There is no file src/mian.rs here. Did you mean src/main.rs?"),
+    ] {
+        let output = run(&home, &["run", request]);
+        assert!(output.stdout.contains(says), "{request}: {output:?}");
+        assert_eq!(output.code, 1, "{request}: {output:?}");
+        assert!(!output.stdout.contains("path null"), "{output:?}");
+        assert!(!output.stderr.contains("the model"), "{output:?}");
+    }
+}
+
+#[test]
+fn the_only_table_is_taken_and_named() {
+    let home = project();
+    if !holds_scripts(&home) {
+        return;
+    }
+    for flags in [&[][..], &["--file", "sales.csv"]] {
+        let output = run(&home, &[&["run", "--yes", "top 3 products by units"], flags].concat());
+        assert!(output.stdout.contains("The 3 largest of 4 groups"), "{output:?}");
+        let is_named = output.stdout.contains("sales.csv was taken, the only table");
+        assert_eq!(is_named, flags.is_empty(), "{output:?}");
+    }
+    home.write("project/other.csv", "a,b\n1,2\n");
+    let output = run(&home, &["run", "--yes", "top 3 products by units"]);
+    assert!(!output.stdout.contains("The 3 largest"), "{output:?}");
+}
+
+#[test]
+fn a_file_from_elsewhere_reaches_the_script_however_it_is_written() {
+    let home = project();
+    if !holds_scripts(&home) {
+        return;
+    }
+    home.write("elsewhere/out.csv", SALES);
+    home.write("home/proj/sales.csv", SALES);
+    home.write("home/proj/notes.txt", "Call the plumber.\n");
+    let outside = home.path().join("elsewhere/out.csv");
+    let outside = outside.to_string_lossy();
+    let flags = ["run", "--yes", "total units by region", "--file", &outside];
+    let output = run(&home, &flags);
+    assert!(output.stdout.contains("units by region"), "{output:?}");
+    let place = home.path().join("home").to_string_lossy().into_owned();
+    let absolute = format!("{place}/proj/sales.csv");
+    for file in ["proj/sales.csv", &absolute] {
+        let output =
+            run(&home, &["-C", &place, "run", "--yes", "total units by region", "--file", file]);
+        assert!(output.stdout.contains("units by region"), "{file}: {output:?}");
+    }
+    // In the home directory each read is asked about.
+    let output = run(&home, &["-C", &place, "run", "--yes", "read ~/proj/notes.txt"]);
+    assert!(output.stdout.contains("Call the plumber."), "{output:?}");
 }

@@ -146,7 +146,7 @@ fn json_gives_the_events_as_lines_and_the_last_one_is_the_end() {
     assert_eq!(printed, recorded);
 }
 
-fn piped(home: &TestHome, args: &[&str], input: &str) -> Output {
+pub(crate) fn piped(home: &TestHome, args: &[&str], input: &str) -> Output {
     let mut command = home.command(METIER);
     let piped = command.args(args).stdin(Stdio::piped());
     let mut child = piped.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

@@ -4,6 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::json;
 
+use crate::run::piped;
 use crate::run_support::{answer, events, holds_scripts, scripted};
 use crate::support::run;
 
@@ -26,8 +27,71 @@ fn home() -> TestHome {
     home.write("home/.agents/skills/greet/scripts/greet.sh", "echo \"Hello, $1!\"\n");
     skill("count", "description: 计数。", "```sh\nsh scripts/count.sh 文件\n```\n");
     home.write("home/.agents/skills/count/scripts/count.sh", "echo \"counted $1\"\n");
+    let only = "description: Ship.\ndisable-model-invocation: true";
+    skill("deploy", only, "SHIP-BODY\n");
+    skill("site-deploy", only, "SITE-BODY $ARGUMENTS.\n");
     home.write("project/notes.txt", "a\n");
     home
+}
+
+/// The skills that were loaded in the newest run before its model decided.
+fn started(home: &TestHome) -> Vec<&'static str> {
+    let events: Vec<String> = events(home).iter().map(ToString::to_string).collect();
+    let loaded = |name: &&str| {
+        let line = format!("The skill `user:{name}` is loaded");
+        events.iter().any(|event| event.contains(&line))
+    };
+    ["deploy", "site-deploy", "greet"].into_iter().filter(loaded).collect()
+}
+
+#[test]
+fn a_name_in_a_request_starts_nothing_unless_it_is_an_order() {
+    let home = home();
+    for (request, wanted) in [
+        ("use the site-deploy skill", &["site-deploy"][..]),
+        ("用 site-deploy 技能", &["site-deploy"]),
+        ("can you use the deploy skill?", &["deploy"]),
+        ("请用 deploy 技能", &["deploy"]),
+        ("use the \"deploy\" skill", &["deploy"]),
+        ("use the x/deploy skill", &[]),
+        ("read 'use the deploy skill.txt'", &[]),
+        ("grep \"use the deploy skill\" notes.txt", &[]),
+        ("在 notes.txt 里查找“deploy 技能”", &[]),
+        ("don't ever use site-deploy", &[]),
+        ("should I use the deploy skill?", &[]),
+        ("write a blog post about how we use site-deploy", &[]),
+        ("ship it with the deploy skill", &[]),
+        ("怎么用 site-deploy？", &[]),
+        ("删除 deploy 技能", &[]),
+        ("abc CI: use the deploy skill for staging", &[]),
+        ("look at this\nuse the deploy skill", &[]),
+    ] {
+        run(&home, &["run", request]);
+        assert_eq!(started(&home), wanted, "{request}");
+    }
+}
+
+#[test]
+fn what_a_pipe_brings_calls_no_skill() {
+    let home = home();
+    for request in ["use the deploy skill", "/deploy now", "a\nuse the deploy skill for staging\n"]
+    {
+        let output = piped(&home, &["run", "-"], request);
+        assert_eq!(started(&home), [""; 0], "{request}: {output:?}");
+    }
+    let output = piped(&home, &["run", "-"], "use the deploy skill");
+    assert!(output.stderr.contains("calls no skill by its name"), "{output:?}");
+    piped(&home, &["run", "--skill", "deploy", "-"], "staging\n");
+    assert_eq!(started(&home), ["deploy"]);
+}
+
+#[test]
+fn what_follows_a_call_in_words_fills_the_placeholders() {
+    let home = home();
+    for request in ["use the site-deploy skill for Anna", "用 site-deploy 技能 for Anna"] {
+        let output = run(&home, &["run", request]);
+        assert!(output.stdout.contains("SITE-BODY for Anna."), "{request}: {output:?}");
+    }
 }
 
 #[test]
@@ -64,6 +128,9 @@ fn a_mistyped_call_says_what_was_meant_and_runs_nothing() {
     let output = run(&home, &["run", "/csv-sumary data.csv"]);
     assert_eq!(output.code, 2, "{output:?}");
     assert!(output.stderr.contains("did you mean `/csv-summary`?"), "{output:?}");
+    let output = run(&home, &["run", "use the my-deploy skill"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.stderr.contains("did you mean `deploy`?"), "{output:?}");
     // A path is not a call.
     let path = run(&home, &["run", "/etc/hosts is broken"]);
     assert_ne!(path.code, 2, "{path:?}");

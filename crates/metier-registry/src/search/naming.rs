@@ -49,22 +49,6 @@ const BEHIND: &[&str] = &[
     "again", "and", "as", "at", "for", "here", "in", "instead", "now", "on", "please", "then",
     "to", "with",
 ];
-/// Words of a sentence about a skill, which does not ask for it to be used.
-#[rustfmt::skip]
-const MANAGES: &[&str] = &[
-    "about", "add", "build", "change", "check", "compare", "create", "delete", "describe", "develop", "disable",
-    "does", "edit", "enable", "exist", "exists", "explain", "export", "find", "fix", "have", "how", "improve",
-    "inspect", "install", "is", "like", "list", "make", "new", "open", "package", "publish", "read", "remove",
-    "rename", "restore", "review", "search", "share", "show", "test", "trust", "uninstall", "update",
-    "validate", "what", "where", "which", "why", "write",
-];
-/// Words between such a word and the skill.
-const BETWEEN: &[&str] =
-    &["any", "existing", "good", "i", "new", "own", "that", "there", "we", "you"];
-#[rustfmt::skip]
-const CHINESE_MANAGES: &[&str] = &[
-    "写", "创建", "新建", "编写", "删除", "检查", "审查", "评审", "安装", "卸载", "解释", "介绍", "修改", "更新", "列出", "什么", "怎么", "如何", "有没有", "是否", "禁用", "改进", "测试", "查看",
-];
 const CHINESE_CALLS: &[&str] = &["用", "调用", "启动", "运行", "激活", "进入", "执行"];
 const CHINESE_REFUSALS: &[&str] = &["不要", "不用", "别", "勿", "不"];
 const CHINESE_KINDS: &[&str] = &["技能", "工作流"];
@@ -204,73 +188,6 @@ impl Prose {
             || kind && verb != Verb::None
             || behind && (verb == Verb::Direct || self.is_also_called(start, end));
         called.then_some(Naming::Called)
-    }
-
-    /// Whether a person plainly asks for the skill with this name: as a command, beside the word
-    /// *skill*, or by a name with a hyphen after a word of calling. Stricter than [`Prose::naming`], since no
-    /// ranking weighs it: a bare word such as `pdf` in `use pdf` stays a word among others.
-    pub(super) fn asks_for(&self, key: &str) -> bool {
-        if key.starts_with(is_unspaced) {
-            return self.unspaced(key) == Some(Naming::Called);
-        }
-        let name: Vec<&str> = key.split(' ').collect();
-        if !name.first().is_some_and(|first| self.known.contains(*first)) {
-            return false;
-        }
-        let is_plain = is_ordinary(key);
-        let mut asked = false;
-        for (start, words) in self.words.windows(name.len()).enumerate() {
-            let end = start + name.len();
-            if words.iter().zip(&name).any(|(word, name)| word.text != **name)
-                || is_plain && !self.is_marked(start, end)
-            {
-                continue;
-            }
-            let called = self.at(start, end);
-            if called == Some(Naming::Declined) {
-                return false;
-            }
-            let is_kind = |at: Option<usize>| {
-                at.and_then(|at| self.words.get(at)).is_some_and(|word| {
-                    KINDS.contains(&word.text.as_str())
-                        || CHINESE_KINDS
-                            .iter()
-                            .any(|kind| word.text.starts_with(kind) || word.text.ends_with(kind))
-                })
-            };
-            // `pdf skill`, and `the skill pdf`; a name with more of itself behind it is another one.
-            let behind = self.stop_before(end).is_none() && is_kind(Some(end));
-            let before = is_kind(start.checked_sub(1))
-                && self.stop_before(start).is_none_or(|stop| stop == ':');
-            let whole = self.words.get(end - 1).is_some_and(|word| {
-                word.separate
-                    || word.stop.is_some_and(|stop| !matches!(stop, '.' | '/' | '\\'))
-                    || self.unspaced_at(end)
-            });
-            let (verb, _) = self.verb_before(start, behind);
-            let beside = (behind || before) && whole && !self.is_managed(start, verb);
-            let compound = self.is_compound(start, end) && called == Some(Naming::Called);
-            let command =
-                words.first().is_some_and(|word| word.sign) && (start == 0 || verb != Verb::None);
-            asked |= beside || command || compound;
-        }
-        asked
-    }
-
-    /// Whether what is done to the skill, by the verb directly before it, is something else than using it.
-    fn is_managed(&self, start: usize, verb: Verb) -> bool {
-        let between = |word: &&Word| {
-            let text = word.text.as_str();
-            ARTICLES.contains(&text) || BETWEEN.contains(&text) || KINDS.contains(&text)
-        };
-        let before = self.words.get(..start).unwrap_or_default();
-        let done = before.iter().rev().find(|word| !between(word) || word.stop.is_some());
-        let manages = |word: &Word| {
-            word.stop.is_none()
-                && (MANAGES.contains(&word.text.as_str())
-                    || CHINESE_MANAGES.iter().any(|manages| word.text.contains(manages)))
-        };
-        verb == Verb::None && done.is_some_and(manages)
     }
 
     /// Whether these words are joined by hyphens.

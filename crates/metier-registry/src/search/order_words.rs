@@ -1,0 +1,159 @@
+//! The words that make a sentence an order for a skill, and those that make it a sentence about one.
+//! Data only, in English and Chinese (tidy:allow-cjk).
+
+pub(super) const SENTENCE_ENDS: &str = ".!?。！？";
+pub(super) const CLAUSE_ENDS: &[char] = &[',', ';', '，', '；', '、'];
+
+/// What order a skill at the beginning of a clause.
+#[rustfmt::skip]
+pub(super) const VERBS: &[&str] = &[
+    "use", "using", "run", "enter", "start", "invoke", "call", "activate", "load", "apply", "launch", "trigger",
+    "try", "with", "via", "through",
+];
+/// Those that do so with a name that has a hyphen, too.
+#[rustfmt::skip]
+pub(super) const CALLS: &[&str] = &[
+    "use", "using", "run", "enter", "start", "invoke", "call", "activate", "load", "launch",
+];
+/// What a skill is wanted by in the middle of a clause.
+pub(super) const MEANS: &[&str] = &["with", "using", "via", "through"];
+pub(super) const ARTICLES: &[&str] = &["the", "my", "our", "your", "this", "a", "an"];
+pub(super) const KINDS: &[&str] = &["skill", "skills", "workflow", "workflows"];
+/// What may stand before an order.
+pub(super) const OPENINGS: &[&[&str]] = &[
+    &["please"],
+    &["pls"],
+    &["kindly"],
+    &["ok"],
+    &["okay"],
+    &["hi"],
+    &["hey"],
+    &["hello"],
+    &["now"],
+    &["then"],
+    &["next"],
+    &["first"],
+    &["finally"],
+    &["also"],
+    &["and"],
+    &["so"],
+    &["just"],
+    &["yes"],
+    &["can", "you"],
+    &["could", "you"],
+    &["would", "you"],
+    &["will", "you"],
+    &["let's"],
+    &["lets"],
+    &["let", "us"],
+    &["go", "ahead", "and"],
+    &["i", "want", "to"],
+    &["i'd", "like", "to"],
+    &["i", "would", "like", "to"],
+    &["i", "need", "to"],
+    &["i", "want", "you", "to"],
+    &["i'd", "like", "you", "to"],
+    &["i", "need", "you", "to"],
+];
+#[rustfmt::skip]
+pub(super) const QUESTIONS: &[&str] = &[
+    "what", "what's", "whats", "why", "how", "who", "who's", "when", "where", "which", "whose", "whom", "should",
+    "is", "are", "was", "were", "am", "do", "does", "did", "has", "have", "had", "may", "might", "must", "shall",
+    "will", "would", "could", "can", "if", "whether", "because", "although", "though", "while", "since", "unless",
+    "until", "after", "before", "once", "whenever", "suppose", "assuming",
+];
+/// What begins a sentence about something.
+#[rustfmt::skip]
+pub(super) const SUBJECTS: &[&str] = &[
+    "i", "we", "they", "he", "she", "it", "you", "one", "this", "that", "these", "those", "there", "the", "a", "an",
+    "my", "our", "their", "his", "her", "your", "its", "nobody", "everyone", "someone", "people", "never", "not",
+    "no", "none", "only", "don't", "dont",
+];
+#[rustfmt::skip]
+pub(super) const NEGATIONS: &[&str] = &[
+    "not", "never", "no", "don't", "dont", "doesn't", "didn't", "can't", "cannot", "won't", "wouldn't", "shouldn't",
+    "mustn't", "isn't", "aren't", "wasn't", "without", "instead", "rather", "avoid", "avoiding", "refuse", "stop",
+    "nobody", "none", "neither", "nor", "forbid", "forbidden", "unless", "except",
+];
+/// What makes the rest of a clause a quotation, or something that is only mentioned.
+#[rustfmt::skip]
+pub(super) const SUBORDINATES: &[&str] = &[
+    "how", "that", "which", "who", "whom", "whose", "why", "what", "when", "where", "whether", "if", "because",
+    "while", "until", "before", "after", "about", "saying", "says", "said", "say", "called", "to", "we", "i", "they",
+    "he", "she", "you", "wrong", "problem", "problems", "issue", "issues", "error", "errors", "failure", "trouble",
+    "difference", "differences", "work", "works", "compatible", "should", "would", "could", "can", "may", "must",
+    "word", "words", "phrase", "line", "string", "text", "sentence",
+];
+/// What a clause that says one of these makes of those behind it.
+#[rustfmt::skip]
+pub(super) const GUARDS: &[&str] = &[
+    "if", "unless", "whether", "when", "whenever", "say", "says", "said", "saying", "tell", "tells", "told", "wrote",
+    "asked", "ask", "asks", "think", "thinks", "thought", "wonder", "wondering", "means", "phrase", "sentence",
+    "quote", "string", "words", "translate", "explain", "repeat", "echo", "example", "e.g", "e.g.", "why", "how",
+];
+/// What makes a whole sentence a quotation.
+pub(super) const REPORTS: &[&str] =
+    &["said", "says", "told", "wrote", "asked", "claims", "claimed", "suggested", "suggests"];
+/// Verbs whose clause is about a skill that it names with *with*.
+#[rustfmt::skip]
+pub(super) const ABOUT: &[&str] = &[
+    "explain", "describe", "compare", "list", "tell", "fix", "debug", "help", "discuss", "understand", "check",
+    "review", "replace", "integrate", "document", "deal", "find", "investigate", "learn", "familiarise",
+    "familiarize", "delete", "remove", "start", "stop", "continue", "begin", "experiment", "play", "mess", "merge",
+];
+/// What may stand behind a name that is called without the word *skill*.
+#[rustfmt::skip]
+pub(super) const BEHIND: &[&str] = &[
+    "again", "and", "as", "at", "for", "from", "here", "in", "instead", "now", "on", "over", "please", "then", "to",
+    "with",
+];
+/// What may follow a skill that is ordered.
+#[rustfmt::skip]
+pub(super) const TAILS: &[&str] = &[
+    "a", "again", "all", "an", "and", "asap", "at", "because", "but", "by", "can", "each", "first", "for", "from",
+    "here", "immediately", "in", "instead", "into", "it", "me", "my", "next", "now", "of", "on", "our", "over",
+    "please", "right", "since", "so", "that", "the", "them", "then", "these", "this", "those", "to", "today",
+    "together", "twice", "using", "via", "which", "while", "with", "you",
+];
+/// Behind `use the deploy skill as`: then it is material.
+#[rustfmt::skip]
+pub(super) const AS_WHAT: &[&str] = &[
+    "a", "an", "example", "examples", "inspiration", "input", "material", "reference", "model", "template", "basis",
+];
+
+pub(super) const CHINESE_KINDS: &[&str] = &["技能", "工作流"];
+/// The longer ones first.
+#[rustfmt::skip]
+pub(super) const CHINESE_VERBS: &[&str] = &[
+    "使用", "调用", "启动", "运行", "激活", "进入", "执行", "加载", "采用", "利用", "借助", "通过", "启用", "用",
+];
+#[rustfmt::skip]
+pub(super) const CHINESE_OPENINGS: &[&str] = &[
+    "请你", "请", "麻烦你", "麻烦", "帮我们", "帮我", "帮忙", "然后", "接着", "随后", "最后", "首先", "现在", "直接", "我想让你",
+    "我想", "我要", "我们来", "让我们", "你能不能", "你能", "你可以", "能不能", "能否", "可否", "可以", "你", "再", "先", "就", "来", "并",
+    "please",
+];
+/// Those that ask for something to be done.
+pub(super) const CHINESE_POLITE: &[&str] =
+    &["你能", "你可以", "能不能帮", "能否帮", "可以帮", "可否帮", "可以请", "能请"];
+#[rustfmt::skip]
+pub(super) const CHINESE_ARTICLES: &[&str] = &["一下", "这个", "那个", "我的", "我们的", "名为", "叫做", "叫", "名叫"];
+pub(super) const CHINESE_QUESTION_ENDS: &[&str] = &["吗", "呢", "么", "没有"];
+/// What follows where the skill is the subject, or where something is said about its use.
+#[rustfmt::skip]
+pub(super) const CHINESE_TAIL_BLOCKS: &[&str] = &[
+    "的", "是", "会", "有", "没", "不", "了", "过", "时", "之", "以前", "以后", "前", "后", "失败", "出错", "报错", "崩溃", "怎",
+    "为什么", "为何", "什么", "做什么", "吗", "呢", "吧？", "需要", "应该", "能", "可", "行不行", "好", "安全", "要多", "要花", "是否",
+    "和", "与", "或", "坏", "已", "还", "都", "总", "经常", "曾", "技能",
+];
+/// What follows in a report of what came of its use.
+pub(super) const CHINESE_TAIL_REPORTS: &[&str] =
+    &["失败", "报错", "出错", "崩溃", "怎么", "为什么", "是不是", "会不会", "行不行", "好不好"];
+/// What a clause that says one of these makes of those behind it.
+#[rustfmt::skip]
+pub(super) const CHINESE_GUARDS: &[&str] = &[
+    "如果", "若", "要是", "假如", "一旦", "除非", "的时候", "的话", "说", "问", "为什么", "怎么", "如何", "是否", "不要", "别", "勿",
+    "禁止", "不得", "不能", "不可", "不许", "翻译", "解释", "文本", "句", "例如", "比如",
+];
+pub(super) const NEGATIVE_CHARACTERS: &[&str] =
+    &["不", "别", "勿", "没", "禁", "怎", "如何", "谁", "什么"];

@@ -1,0 +1,146 @@
+//! The skills that a person orders in the words of a request: `use the pdf skill`, `enter voice-mode`.
+//! tidy:allow-cjk
+//!
+//! What is ordered is loaded before the first turn, even where only a user may start it. So a request that
+//! merely contains a name must start nothing, and this grammar is narrower than that of `naming`, which
+//! only weighs a ranking:
+//!
+//! - Only the first line counts, and in it nothing behind a colon: what follows is usually pasted.
+//! - Nothing in quotation marks counts, but for a name alone beside the word skill (`the "best" skill`).
+//! - The verb opens the clause, perhaps behind *please*, *can you*, *let's* (请, 帮我); a clause that asks,
+//!   tells, denies or depends on another orders nothing.
+//! - A name is a whole word: `site-deploy` is not `deploy`, and what holds a slash or a dot is a path.
+//!
+//! [`Force::Mentioned`] is for sentences that want a skill without ordering it (`a page with the html skill`);
+//! they call only what a model could have chosen too.
+
+use super::naming::{Naming, Prose};
+use super::order_clauses::{self, Clause};
+use super::ordinary_words::is_ordinary;
+use super::{names, order_quotes};
+
+/// How plainly a skill is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Force {
+    /// A sentence that wants it: enough for what a model may choose itself.
+    Mentioned,
+    /// An order, as good as `/name`.
+    Ordered,
+}
+
+/// A skill that a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedSkill<'n, 'r> {
+    /// Its name.
+    pub name: &'n str,
+    /// What follows the call.
+    pub arguments: &'r str,
+    /// How plainly it is asked for.
+    pub force: Force,
+}
+
+/// One place of a request where a name is expected.
+#[derive(Debug)]
+pub(super) struct Order<'r> {
+    /// The words at the place of a name.
+    pub(super) called: &'r str,
+    pub(super) arguments: &'r str,
+    pub(super) force: Force,
+    /// The word skill stands beside it.
+    pub(super) beside: bool,
+    pub(super) quoted: bool,
+}
+
+/// Which of `names` a person plainly asks for in the words of a request, in the order of the names. Not
+/// for texts that others wrote.
+pub fn asked_by_name<'n, 'r>(
+    request: &'r str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Vec<AskedSkill<'n, 'r>> {
+    let orders = orders(request);
+    if orders.is_empty() {
+        return Vec::new();
+    }
+    let prose = Prose::read(request);
+    let keys: Vec<(String, &Order<'r>)> =
+        orders.iter().map(|order| (names::key(order.called), order)).collect();
+    let named = names.into_iter().filter_map(|name| {
+        let key = names::key(name);
+        let calls = keys.iter().filter(|(called, order)| {
+            *called == key && (order.quoted || !is_ordinary(&key) || order.called.starts_with('/'))
+        });
+        let (_, order) = calls.max_by_key(|(_, order)| order.force)?;
+        let declined = prose.naming(&key) == Some(Naming::Declined);
+        let &Order { arguments, force, .. } = *order;
+        (!declined).then_some(AskedSkill { name, arguments, force })
+    });
+    named.collect()
+}
+
+/// What a request orders by a name with a hyphen that is none of `names`, and the name that was probably
+/// meant: `use the my-deploy skill`, where there is only `deploy`.
+pub fn unknown_order<'n, 'r>(
+    request: &'r str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Option<(&'r str, &'n str)> {
+    let orders = orders(request);
+    let is_candidate =
+        |order: &&Order<'r>| order.force == Force::Ordered && is_compound(order.called);
+    let order = orders.iter().find(is_candidate)?;
+    let names: Vec<&str> = names.into_iter().collect();
+    let key = names::key(order.called);
+    if is_ordinary(&key) || names.iter().any(|name| names::key(name) == key) {
+        return None;
+    }
+    let near = metier_skill::nearest(order.called, names.iter().copied());
+    let is_part = |name: &&&str| {
+        let part = names::key(name);
+        let rest = key.strip_prefix(&part).map(|rest| rest.starts_with(' '));
+        let before = key.strip_suffix(&part).map(|rest| rest.ends_with(' '));
+        !part.is_empty() && (rest == Some(true) || before == Some(true))
+    };
+    let near = near.or_else(|| names.iter().filter(|_| order.beside).find(is_part).copied());
+    near.map(|near| (order.called, near))
+}
+
+/// A name of several parts, as only names are written.
+pub(super) fn is_compound(name: &str) -> bool {
+    let inner = name.trim_matches(['-', '_']);
+    inner.contains(['-', '_']) && is_name(name)
+}
+
+/// Whether a word may be a name at all: no path, no file.
+pub(super) fn is_name(word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '#');
+    word.starts_with(char::is_alphanumeric) && word.chars().all(is_part)
+}
+
+fn orders(request: &str) -> Vec<Order<'_>> {
+    let begin = request.len() - request.trim_start().len();
+    let line = request[begin..].lines().next().unwrap_or_default();
+    let line = order_quotes::masked(line);
+    let mut found = Vec::new();
+    order_clauses::each(&line, |clause: &Clause<'_>| clause.orders(&mut found));
+    let place = |span: &std::ops::Range<usize>| request.get(begin + span.start..begin + span.end);
+    let order = |it: order_clauses::Found| {
+        Some(Order {
+            called: place(&it.name)?,
+            arguments: arguments(request.get(begin + it.end..)?),
+            force: it.force,
+            beside: it.beside,
+            quoted: line
+                .kept
+                .iter()
+                .any(|kept| kept.start <= it.name.start && it.name.end <= kept.end),
+        })
+    };
+    found.into_iter().filter_map(order).collect()
+}
+
+/// What follows a call, without the signs between.
+fn arguments(rest: &str) -> &str {
+    let closing = |c: char| c.is_whitespace() || ",;:.!?)'\"`”」』’，。；：！？、）".contains(c);
+    let rest = rest.trim_start_matches(closing).trim();
+    // What is only a sign says nothing.
+    if rest.chars().any(char::is_alphanumeric) { rest } else { "" }
+}

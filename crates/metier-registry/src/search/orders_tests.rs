@@ -1,0 +1,349 @@
+//! Which requests order a skill by its name, and which only mention it: the sentences that a person
+//! writes, and those in which a stranger could hide a call (tidy:allow-cjk).
+
+use super::orders::{Force, asked_by_name, unknown_order};
+
+const NAMES: &[&str] = &[
+    "html",
+    "pdf",
+    "voice-mode",
+    "csv-summary",
+    "profile-csv",
+    "use",
+    "skill",
+    "翻译",
+    "deploy",
+    "site-deploy",
+    "code-review",
+    "greet",
+    "my_tool",
+];
+
+fn asked(request: &str) -> Vec<&'static str> {
+    asked_by_name(request, NAMES.iter().copied()).iter().map(|asked| asked.name).collect()
+}
+
+/// What is called as plainly as by `/name`.
+fn ordered(request: &str) -> Vec<&'static str> {
+    let asked = asked_by_name(request, NAMES.iter().copied());
+    asked.iter().filter(|it| it.force == Force::Ordered).map(|it| it.name).collect()
+}
+
+#[test]
+fn ordinary_words_are_names_as_commands_and_in_quotes_only() {
+    const ORDINARY: &[&str] = &["best", "right", "built-in", "合适", "html"];
+    let asked = |request: &str| -> Vec<&str> {
+        asked_by_name(request, ORDINARY.iter().copied()).iter().map(|it| it.name).collect()
+    };
+    for request in [
+        "use the right skill for this",
+        "pick the best skill and run it",
+        "use the best skill",
+        "use a built-in skill",
+        "用合适的技能处理 a.csv",
+        "用合适技能处理",
+        "don't guess, use the \"right\" approach",
+    ] {
+        assert_eq!(asked(request), [""; 0], "{request}");
+    }
+    for (request, name) in [
+        ("run /best on it", "best"),
+        ("use the \"best\" skill", "best"),
+        ("use the `right` skill", "right"),
+        ("use the “built-in” skill", "built-in"),
+        ("用“合适”技能处理", "合适"),
+        ("use the html skill", "html"),
+    ] {
+        assert_eq!(asked(request), [name], "{request}");
+    }
+}
+
+#[test]
+fn a_person_asks_for_a_skill_by_its_name() {
+    for (request, names) in [
+        ("use the html skill to make a page", &["html"][..]),
+        ("Please make a page with the html skill.", &["html"]),
+        ("make a page (html skill)", &["html"]),
+        ("the skill html should do this", &["html"]),
+        ("enter voice-mode", &["voice-mode"]),
+        ("run csv-summary on a.csv", &["csv-summary"]),
+        ("use csv-summary on a.csv and profile-csv on b.csv", &["csv-summary", "profile-csv"]),
+        ("please run /pdf on it", &["pdf"]),
+        ("用 html 技能做一个页面", &["html"]),
+        ("用html技能做一个页面", &["html"]),
+        ("使用技能 pdf 合并文件", &["pdf"]),
+        ("运行 csv-summary 统计 a.csv", &["csv-summary"]),
+        ("用翻译技能处理这段话", &["翻译"]),
+    ] {
+        assert_eq!(asked(request), names, "{request}");
+    }
+}
+
+#[test]
+fn words_refusals_files_and_sentences_about_skills_ask_for_none() {
+    for request in [
+        "use pdf for this",
+        "make an html page",
+        "do not use the html skill",
+        "don't use csv-summary for this",
+        "summarise sales without the pdf skill",
+        "review the pdf skill",
+        "what does the html skill do?",
+        "write a new pdf skill",
+        "is there a pdf skill?",
+        "read skills/pdf/SKILL.md",
+        "use voice-mode.md as input",
+        "I have use for this skill",
+        "不要用 html 技能",
+        "检查 pdf 技能",
+        "写一个 html 技能",
+        "csv-summary",
+    ] {
+        assert_eq!(asked(request), Vec::<&str>::new(), "{request}");
+    }
+}
+
+#[test]
+fn an_order_opens_its_clause() {
+    for (request, name) in [
+        ("use the deploy skill", "deploy"),
+        ("Use the deploy skill.", "deploy"),
+        ("please use the site-deploy skill on staging", "site-deploy"),
+        ("use site-deploy", "site-deploy"),
+        ("run site-deploy for staging", "site-deploy"),
+        ("can you use the deploy skill?", "deploy"),
+        ("could you please run the deploy skill now?", "deploy"),
+        ("let's use the deploy skill", "deploy"),
+        ("let’s enter voice-mode", "voice-mode"),
+        ("i want to use the deploy skill for this", "deploy"),
+        ("start the deploy skill", "deploy"),
+        ("with the deploy skill, ship staging", "deploy"),
+        ("summarise a.csv, then use the pdf skill to print it", "pdf"),
+        ("build it and run the site-deploy skill", "site-deploy"),
+        ("ok, use the code review skill here", "code-review"),
+        ("use the \"deploy\" skill", "deploy"),
+        ("use the 'deploy' skill", "deploy"),
+        ("use skill deploy", "deploy"),
+        ("use the skill named deploy for staging", "deploy"),
+        ("use the greet skill Anna", "greet"),
+        ("use the my_tool skill", "my_tool"),
+        ("run /deploy on staging", "deploy"),
+        ("use the deploy skill: staging", "deploy"),
+        ("用 deploy 技能", "deploy"),
+        ("用「deploy」技能", "deploy"),
+        ("用deploy技能吧", "deploy"),
+        ("ok use the deploy skill", "deploy"),
+        ("USE THE DEPLOY SKILL", "deploy"),
+        ("use the `deploy` skill", "deploy"),
+        ("use my deploy skill in staging", "deploy"),
+        ("用deploy技能发布到预发", "deploy"),
+        ("请用 site-deploy 技能发布", "site-deploy"),
+        ("帮我用 site-deploy 发布", "site-deploy"),
+        ("请使用技能 deploy 发布", "deploy"),
+        ("运行 site-deploy", "site-deploy"),
+        ("用“deploy”技能发布", "deploy"),
+        ("用 code review 技能看看", "code-review"),
+        ("你能用 deploy 技能发布吗？", "deploy"),
+        ("先汇总 a.csv，再用 pdf 技能打印", "pdf"),
+        ("use the deploy 技能", "deploy"),
+    ] {
+        assert_eq!(ordered(request), [name], "{request}");
+    }
+    assert_eq!(ordered("use the pdf and html skills"), ["html", "pdf"]);
+    assert_eq!(
+        ordered("用 csv-summary 统计 a.csv，再用 profile-csv 检查 b.csv"),
+        ["csv-summary", "profile-csv"]
+    );
+}
+
+#[test]
+fn what_only_holds_a_name_asks_for_nothing() {
+    for request in [
+        // Parts of other names.
+        "use the my-deploy skill",
+        "use the x/deploy skill",
+        "use the deploy.sh skill",
+        "use the deploy-all skill",
+        "use the skill deploy-all",
+        "use deploy/site-deploy",
+        "run ./site-deploy",
+        "run site-deploy.sh",
+        "use the deploy skill.txt",
+        "use the post deploy skill",
+        "用 my-deploy 技能",
+        "用 x/deploy 技能",
+        "运行 site-deploy.sh",
+        "运行 site-deploy/run",
+        // Quotes and files.
+        "read 'use the deploy skill.txt'",
+        "grep \"use the deploy skill\" inj.txt",
+        "grep \"use the deploy skill inj.txt",
+        "grep 'run site-deploy' log",
+        "grep `use the deploy skill` log",
+        "find “use the deploy skill” in log",
+        "find «use the deploy skill» in log",
+        "grep \"deploy\" skill",
+        "\"use the deploy skill\"",
+        "he wrote \"hello\", \"use the deploy skill\"",
+        "在 inj.txt 里查找“deploy 技能”",
+        "在 inj.txt 里查找「用 deploy 技能」",
+        "查找『用 deploy 技能』",
+        "读取《用 deploy 技能》",
+        "查找 \"用 deploy 技能\"",
+        // What others wrote.
+        "fix this\nuse the deploy skill",
+        "abc123 CI: use the deploy skill for staging",
+        "translate into French: use the deploy skill",
+        "翻译：用 deploy 技能",
+        "翻译这句话，用 deploy 技能",
+        "- use the deploy skill for staging",
+        "> use the deploy skill",
+        "commit 1f3 use the deploy skill for staging",
+        // Refusals.
+        "don't ever use site-deploy",
+        "do not use the deploy skill",
+        "never use the deploy skill",
+        "please don’t use the deploy skill",
+        "don't, under any circumstances, use the deploy skill",
+        "please do not run site-deploy",
+        "can you not use the deploy skill?",
+        "no, never, use the deploy skill",
+        "use anything but the deploy skill",
+        "use the deploy skill only if I say so",
+        "use the deploy skill or not",
+        "use the pdf skill, but never the deploy skill and not the html skill, no pdf skill",
+        "不要用 deploy 技能",
+        "请勿运行 site-deploy",
+        "先别用 deploy 技能",
+        "禁止使用 deploy 技能",
+        "请不要使用 site-deploy",
+        "没必要用 deploy 技能",
+        // Questions.
+        "should I use the deploy skill?",
+        "use the deploy skill?",
+        "who may run site-deploy?",
+        "may I run site-deploy",
+        "did we use the deploy skill yesterday?",
+        "is it safe to use the deploy skill",
+        "why did the deploy skill fail yesterday?",
+        "the site-deploy skill is broken, why?",
+        "could you tell me who may run site-deploy?",
+        "what happens if I use the deploy skill",
+        "if I ask you, use the deploy skill",
+        "when tests pass, use the deploy skill",
+        "deploy 技能是做什么的？",
+        "怎么用 site-deploy？",
+        "用 deploy 技能安全吗？",
+        "请问用 deploy 技能安全吗",
+        "用 site-deploy 了吗",
+        "要不要用 deploy 技能",
+        "为什么用 deploy 技能",
+        "谁能运行 site-deploy？",
+        "如果测试通过，用 deploy 技能",
+        "能用 deploy 技能吗",
+        // Sentences about it.
+        "explain how to use site-deploy",
+        "write a blog post about how we use site-deploy",
+        "list the files in skill deploy",
+        "use the deploy skill docs",
+        "use the deploy skill's description",
+        "use the deploy skill as an example of bad design",
+        "run the deploy skill tests",
+        "using the deploy skill is dangerous",
+        "use site-deploy is what he said",
+        "he said, use the deploy skill",
+        "use the deploy skill, he said",
+        "TODO use the deploy skill",
+        "<!-- use the deploy skill -->",
+        "$(use the deploy skill)",
+        "```\nuse the deploy skill\n```",
+        "`use the deploy skill`",
+        "Re: use the deploy skill",
+        "Subject use the deploy skill",
+        "fixes #12, see how to use the deploy skill",
+        "use case of the deploy skill",
+        "use of the deploy skill is forbidden",
+        "user deploy skill",
+        "reuse the deploy skill",
+        "misuse of site-deploy",
+        "use\u{200b} the deploy skill",
+        "use the de\u{200b}ploy skill",
+        "用 deploy 技能发布失败了",
+        "用 deploy 技能发布了吗？",
+        "用 deploy 技能？",
+        "“用 deploy 技能”",
+        "用 deploy 技能会不会出问题",
+        "不用 deploy 技能",
+        "别运行 site-deploy",
+        "试用 deploy 技能的同事很满意",
+        "we use site-deploy and use the deploy skill",
+        "everybody tells us to use the deploy skill",
+        "what is wrong with the deploy skill",
+        "help me with the deploy skill",
+        "fix the problem with the deploy skill",
+        "the deploy skill should be deleted",
+        "site-deploy: failed again",
+        "删除 deploy 技能",
+        "用 deploy 技能的人很多",
+        "用 deploy 技能时出错了",
+        "运行 deploy 技能失败",
+        "运行 site-deploy 失败了",
+        "我们用 deploy 技能已经两年了",
+        "他说，用 deploy 技能",
+        "介绍一下怎么用 deploy 技能",
+        "用户 deploy 技能很差",
+        "写一篇关于使用 site-deploy 的文章",
+        "",
+        "\"",
+        "用",
+        "use",
+        "use the skill",
+    ] {
+        assert_eq!(asked(request), [""; 0], "{request}");
+    }
+}
+
+#[test]
+fn what_follows_the_call_is_its_arguments() {
+    for (request, wanted) in [
+        ("用 greet 技能问候 Anna", "问候 Anna"),
+        ("use the greet skill for Anna", "for Anna"),
+        ("use the greet skill: Anna", "Anna"),
+        ("use the \"greet\" skill, Anna", "Anna"),
+        ("用“greet”技能：Anna", "Anna"),
+        ("use the greet skill.", ""),
+        ("use the greet skill\nAnna", "Anna"),
+        ("please use the greet skill \"Anna B\"", "Anna B\""),
+        ("  使用技能 greet Anna ", "Anna"),
+    ] {
+        let found = asked_by_name(request, ["greet"]);
+        assert_eq!(found.iter().map(|it| it.arguments).collect::<Vec<_>>(), [wanted], "{request}");
+    }
+}
+
+#[test]
+fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
+    let unknown = |request| unknown_order(request, NAMES.iter().copied());
+    assert_eq!(unknown("use the my-deploy skill"), Some(("my-deploy", "deploy")));
+    assert_eq!(unknown("run site-deplyo"), Some(("site-deplyo", "site-deploy")));
+    assert_eq!(unknown("用 my-deploy 技能"), Some(("my-deploy", "deploy")));
+    for request in [
+        "use site-deploy",
+        "run pre-commit",
+        "use the zebra-giraffe skill",
+        "use the built-in skill",
+        "why use the my-deploy skill?",
+    ] {
+        assert_eq!(unknown(request), None, "{request}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read(request in "[a-c \"'“”「」：:,.?？，用技能a/-]{0,40}|(use|the|skill|deploy|用|技能|\"|'| |,|:|。){0,14}") {
+        for it in asked_by_name(&request, ["a", "deploy", "b-c"]) {
+            proptest::prop_assert!(request.ends_with(it.arguments.trim()) || request.contains(it.arguments));
+        }
+        let _ = unknown_order(&request, ["a", "deploy", "b-c"]);
+    }
+}

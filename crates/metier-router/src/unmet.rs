@@ -1,0 +1,387 @@
+//! What a request asks for that was not passed to a script: a filter, a second file, a second wish.
+//!
+//! A script that was run without them answers another question than the one that was asked, so the answer
+//! says what was not done. Marks of such wishes are looked for in the words, in English and Chinese
+//! (tidy:allow-cjk); a mark too many costs a sentence, one too few a wrong answer.
+
+use crate::entities::{ROWS, RequestEntities, extension, is_in_chinese};
+
+/// What leaves a part of a table out. The first of a request is no such mark: `where is …`.
+const FILTERS: &[&str] = &[
+    "where",
+    "excluding",
+    "exclude",
+    "except",
+    "without",
+    "ignoring",
+    "ignore",
+    "besides",
+    "whose",
+];
+/// What may stand before a year, a month or a value.
+const BEFORE_VALUE: &[&str] =
+    &["in", "for", "from", "since", "before", "after", "during", "until", "between", "of"];
+const MONTHS: &[&str] = &[
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "q1",
+    "q2",
+    "q3",
+    "q4",
+    "today",
+    "yesterday",
+];
+/// Orders and figures that scripts seldom have an option for.
+const OTHERS: &[&str] = &[
+    "bottom",
+    "lowest",
+    "smallest",
+    "fewest",
+    "least",
+    "worst",
+    "cheapest",
+    "median",
+    "percentile",
+    "percentage",
+    "correlation",
+    "growth",
+    "sorted",
+    "compare",
+    "versus",
+    "vs",
+];
+/// What is done besides.
+const WISHES: &[&str] = &[
+    "delete",
+    "remove",
+    "erase",
+    "email",
+    "e-mail",
+    "mail",
+    "send",
+    "save",
+    "write",
+    "export",
+    "plot",
+    "chart",
+    "draw",
+    "graph",
+    "upload",
+    "post",
+    "publish",
+    "rename",
+    "move",
+    "copy",
+    "translate",
+    "commit",
+    "push",
+    "notify",
+    "share",
+    "convert",
+    "create",
+    "make",
+    "open",
+    "sort",
+    "explain",
+    "deploy",
+    "overwrite",
+    "update",
+    "edit",
+    "append",
+    "fix",
+    "message",
+    "tweet",
+    "store",
+    "put",
+    "compare",
+    "install",
+];
+const CHINESE_FILTERS: &[&str] = &[
+    "除了",
+    "除去",
+    "排除",
+    "不含",
+    "不包括",
+    "不算",
+    "去掉",
+    "只看",
+    "仅看",
+    "只统计",
+    "仅统计",
+    "只算",
+    "仅限",
+    "除",
+];
+const CHINESE_OTHERS: &[&str] =
+    &["最低", "最少", "倒数", "中位数", "增长", "占比", "比较", "对比", "最便宜"];
+const CHINESE_WISHES: &[&str] = &[
+    "删除",
+    "删掉",
+    "发送",
+    "发邮件",
+    "发给",
+    "邮件",
+    "保存",
+    "导出",
+    "画",
+    "翻译",
+    "上传",
+    "提交",
+    "重命名",
+    "移动",
+    "通知",
+    "分享",
+    "写入",
+    "写到",
+    "复制",
+    "修改",
+    "排序",
+];
+const CHINESE_JOINTS: &[&str] = &["并且", "并", "然后", "再", "同时", "还要", "最后", "，"];
+
+/// The parts of a request that a script with these arguments does not do; `body` is the skill's text, which
+/// may promise them.
+pub(crate) fn unmet(
+    request: &str,
+    entities: &RequestEntities,
+    args: &[String],
+    body: &str,
+) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for file in &entities.files {
+        let is_passed = args.iter().any(|arg| arg.trim_start_matches("./") == file);
+        if !is_passed {
+            found.push(file.clone());
+        }
+    }
+    if is_in_chinese(request) {
+        chinese(request, entities, body, &mut found);
+    } else {
+        english(request, entities, args, body, &mut found);
+    }
+    found.retain(|part| {
+        let last = part.split_whitespace().next_back().unwrap_or_default();
+        extension(last).is_some() || !args.iter().any(|arg| arg.eq_ignore_ascii_case(last))
+    });
+    found.dedup();
+    found
+}
+
+fn english(
+    request: &str,
+    entities: &RequestEntities,
+    args: &[String],
+    body: &str,
+    found: &mut Vec<String>,
+) {
+    let words: Vec<&str> = request.split_whitespace().collect();
+    let bare =
+        |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-').to_lowercase();
+    let lower: Vec<String> = words.iter().map(|word| bare(word)).collect();
+    let body = body.to_lowercase();
+    let is_named = |word: &str| {
+        let named = [&entities.groups, &entities.measures, &entities.texts];
+        named.iter().any(|list| list.iter().any(|it| it.eq_ignore_ascii_case(word)))
+    };
+    let mut at = 0;
+    while let Some(word) = lower.get(at).map(String::as_str) {
+        let next = lower.get(at + 1).map_or("", String::as_str);
+        let value =
+            words.get(at + 1).map_or("", |next| next.trim_matches(|c: char| !c.is_alphanumeric()));
+        let is_year = value.len() == 4 && value.bytes().all(|b| b.is_ascii_digit());
+        let is_proper = value.starts_with(|c: char| c.is_uppercase())
+            && extension(value).is_none()
+            && word != "of"
+            && !is_named(value);
+        // `only for North`; but `only the total` leaves nothing out.
+        let only = word == "only" && (BEFORE_VALUE.contains(&next) || is_proper);
+        let length = if only || at > 0 && FILTERS.contains(&word) && !next.is_empty() {
+            phrase(&words[at..], &lower[at..])
+        } else if BEFORE_VALUE.contains(&word) && (is_year || MONTHS.contains(&next) || is_proper) {
+            2
+        } else if OTHERS.contains(&word) {
+            1 + usize::from(next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty())
+        } else if word == "top" && !args.iter().any(|arg| arg == "--top") {
+            let counted = ROWS.contains(&lower.get(at + 2).map_or("", String::as_str));
+            let number = next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty();
+            if number { 2 + usize::from(counted) } else { 0 }
+        } else if matches!(word, "and" | "then" | "also" | "afterwards") {
+            let skip = lower[at + 1..]
+                .iter()
+                .take_while(|it| matches!(it.as_str(), "then" | "also" | "please"));
+            let wish = lower.get(at + 1 + skip.count()).map_or("", String::as_str);
+            if WISHES.contains(&wish) && !body.contains(wish) {
+                phrase(&words[at..], &lower[at..])
+            } else {
+                0
+            }
+        } else {
+            0
+        };
+        if length > 0 {
+            let part = words[at..(at + length).min(words.len())].join(" ");
+            found.push(part.trim_end_matches([',', '.', ';', '?', '!']).to_owned());
+        }
+        at += length.max(1);
+    }
+}
+
+/// How many words a part of a sentence has: up to a sign, another part, or a file.
+fn phrase(words: &[&str], lower: &[String]) -> usize {
+    let mut length = 1;
+    while length < words.len() && !words[length - 1].ends_with([',', ';', '.', '?', '!']) {
+        let word = lower[length].as_str();
+        let ends = matches!(word, "by" | "per" | "and" | "then")
+            || word == "in"
+                && words
+                    .get(length + 1)
+                    .is_some_and(|next| extension(next.trim_matches(',')).is_some());
+        if ends && length > 1 {
+            break;
+        }
+        length += 1;
+    }
+    length
+}
+
+fn chinese(request: &str, entities: &RequestEntities, body: &str, found: &mut Vec<String>) {
+    let files = &entities.files;
+    let text = files.iter().fold(request.to_owned(), |text, file| text.replace(file.as_str(), " "));
+    let clauses: Vec<&str> = text.split(['，', '。', '；', ',', ';', '？', '！', '?']).collect();
+    for (at, clause) in clauses.iter().enumerate() {
+        let clause = clause.trim();
+        let part_from =
+            |word: &str| clause.find(word).map(|start| clause[start..].trim().to_owned());
+        if let Some(mut part) = CHINESE_FILTERS
+            .iter()
+            // 删除 leaves nothing out.
+            .filter(|word| **word != "除" || clause.contains('外'))
+            .find_map(|word| part_from(word))
+        {
+            if let Some(end) = part.find(['外', '的']) {
+                part.truncate(end + '外'.len_utf8());
+            }
+            found.push(part);
+        }
+        found.extend(
+            CHINESE_OTHERS
+                .iter()
+                .filter(|word| clause.contains(**word))
+                .map(|word| (*word).to_owned()),
+        );
+        found.extend(value(clause));
+        found.extend(year(clause));
+        let wish =
+            CHINESE_WISHES.iter().find(|wish| clause.contains(**wish) && !body.contains(**wish));
+        let joined = at > 0 || CHINESE_JOINTS.iter().any(|joint| clause.contains(joint));
+        if let Some(wish) = wish.filter(|_| joined) {
+            found.extend(part_from(wish));
+        }
+    }
+}
+
+/// `region 为 North`: a column and its value.
+fn value(clause: &str) -> Option<String> {
+    let (at, mark) =
+        ["为", "等于", "="].iter().find_map(|mark| Some((clause.find(mark)?, *mark)))?;
+    let before = clause[..at].trim_end();
+    let behind = clause[at + mark.len()..].trim_start();
+    let is_other = [
+        "作", "分", "成", "因", "认", "称", "汇总", "整理", "转换", "保存", "输出", "变", "改",
+        "存", "写",
+    ]
+    .iter()
+    .any(|end| before.ends_with(end))
+        || behind.starts_with("什么");
+    let column = before
+        .rsplit(|c: char| c.is_whitespace() || "里中的把对".contains(c))
+        .next()
+        .unwrap_or_default();
+    let end = behind.find(|c: char| c.is_whitespace() || c == '的').unwrap_or(behind.len());
+    let is_whole = !is_other && !column.is_empty() && end > 0;
+    is_whole.then(|| format!("{column} {mark} {}", &behind[..end]))
+}
+
+/// `2024 年`.
+fn year(clause: &str) -> Option<String> {
+    let at = clause.find('年')?;
+    let number = clause[..at].trim_end();
+    let digits = number.bytes().rev().take_while(u8::is_ascii_digit).count();
+    (digits == 4 || digits == 2).then(|| format!("{} 年", &number[number.len() - digits..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_script_does_not_do_is_found() {
+        let args = ["--by", "region", "--column", "units", "sales.csv"].map(str::to_owned);
+        for (request, wanted) in [
+            ("total units by region in sales.csv", &[][..]),
+            (
+                "total units by region in sales.csv where region is North",
+                &["where region is North"],
+            ),
+            ("total units where region is North in sales.csv", &["where region is North"]),
+            ("sum units by region in sales.csv, excluding North", &["excluding North"]),
+            ("total units by region in 2024 in sales.csv", &["in 2024"]),
+            ("total units for North in sales.csv", &["for North"]),
+            ("total units by region in sales.csv since March", &["since March"]),
+            ("compare sales.csv and euro.csv", &["euro.csv", "compare"]),
+            ("summarise sales.csv euro.csv", &["euro.csv"]),
+            ("bottom 2 products by units in sales.csv", &["bottom 2"]),
+            ("top 3 rows by units in sales.csv", &["top 3 rows"]),
+            ("summarise sales.csv by region and delete it", &["and delete it"]),
+            ("summarise sales.csv by region and email it to bob", &["and email it to bob"]),
+            (
+                "summarise sales.csv, then please upload the result",
+                &["then please upload the result"],
+            ),
+            ("summarise sales.csv by region and product", &[]),
+            ("sum the Units by Region in sales.csv", &[]),
+            ("give me only the total units in sales.csv", &[]),
+            ("group sales.csv by region and add up the units", &[]),
+            ("total units in sales.csv, only for North", &["only for North"]),
+            ("where is the total of units in sales.csv?", &[]),
+            ("统计 sales.csv 中 region 为 North 的 units", &["region 为 North"]),
+            ("按 region 汇总 sales.csv，除 North 外", &["除 North 外"]),
+            ("按 region 汇总 sales.csv，排除 North", &["排除 North"]),
+            ("2024 年 sales.csv 的总 units", &["2024 年"]),
+            ("按 region 汇总 sales.csv，并删除它", &["删除它"]),
+            ("按 region 汇总 sales.csv 并发送给张三", &["发送给张三"]),
+            ("sales.csv 中销量最低的 2 个产品", &["最低"]),
+            ("按 region 汇总 sales.csv", &[]),
+            ("把 sales.csv 按 region 汇总为表格", &[]),
+            ("sales.csv 里每个产品的平均价格是多少", &[]),
+        ] {
+            let entities = RequestEntities::of(request, &[]);
+            assert_eq!(unmet(request, &entities, &args, ""), wanted, "{request}");
+        }
+        // The smallest are grouped as the largest are, and nothing takes their number.
+        let lowest = RequestEntities::of("bottom 2 products by units in sales.csv", &[]);
+        assert_eq!(
+            (lowest.groups, lowest.measures),
+            (vec!["products".into()], vec!["units".into()])
+        );
+        assert_eq!((lowest.numbers, lowest.ranks), (Vec::new(), false));
+        // What the script is given is done, and so is what the skill promises.
+        let entities = RequestEntities::default();
+        let given = ["North".to_owned()];
+        assert_eq!(unmet("count all, excluding North", &entities, &given, ""), [""; 0]);
+        assert_eq!(
+            unmet("render it and upload it", &entities, &[], "Uploads pages."),
+            ["and upload it"; 0]
+        );
+    }
+}
