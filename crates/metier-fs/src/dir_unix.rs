@@ -106,6 +106,11 @@ impl Dir {
         Ok(stamp(&statat(&self.fd, relative, AtFlags::empty())?))
     }
 
+    /// What the entry `relative` looks like now, a link as itself.
+    pub fn entry_stamp(&self, relative: &Path) -> io::Result<Stamp> {
+        Ok(stamp(&statat(&self.fd, relative, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
     /// Whether `relative` is a link.
     pub fn is_link(&self, relative: &Path) -> bool {
         statat(&self.fd, relative, AtFlags::SYMLINK_NOFOLLOW)

@@ -196,7 +196,7 @@ impl Preparing<'_> {
         let source = parse_source(source, top, base)?;
         // A list that came from elsewhere must not reach into this machine.
         if source.host().is_none() {
-            return Err(PackError::NoSource(source.recorded()));
+            return Err(PackError::NoSource { source: source.recorded(), near: None });
         }
         let elsewhere = Self { origin: SourceOrigin::Recorded, ..*self };
         let mut read = elsewhere.bring(&source, FetchWanted::new(commit, &[]), number + 1000)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use metier_fs::{ReadError, content_of, read_bounded, writable_by_others};
-use metier_pack::{AcceptedBefore, InstallTarget, LockedSkill};
+use metier_pack::{AcceptedBefore, InstallTarget, LockedSkill, PlanView};
 use metier_scan::Suppressions;
 use metier_skill::{Digest, RelPath};
 use metier_tools::policy_facts::{SkillContent, absolute, path_below, real_path};
@@ -52,6 +52,18 @@ impl Metier {
         accepted.suppressions = self.suppressions()?;
         accepted.skills = self.accepted_skills(target)?;
         Ok(target.clone().with_accepted(accepted))
+    }
+
+    /// The skills of a plan that was carried out which are not trusted as they are now, by their names.
+    pub fn untrusted_installed(
+        &self,
+        target: &InstallTarget,
+        done: &PlanView,
+    ) -> Result<Vec<String>> {
+        let accepted = self.accepted_skills(target)?;
+        let untrusted =
+            done.landing().filter(|skill| accepted.get(&skill.name) != Some(&skill.tree));
+        Ok(untrusted.map(|skill| skill.name.clone()).collect())
     }
 
     /// The installed skills that count as accepted: the user's own, and of a project those that are trusted as they

@@ -32,7 +32,10 @@ impl PackError {
                 "nothing is lost: check the permissions and the free space there; the next command, such as `metier verify`, finishes it"
                     .to_owned()
             }
-            Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
+            Self::NoSource { near: Some(near), .. } | Self::NotInstalled { near: Some(near), .. } => {
+                format!("did you mean `{near}`?")
+            }
+            Self::NoSource { .. } | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
             Self::SourceIsTarget(_) => {
@@ -80,7 +83,7 @@ impl PackError {
             Self::LockMismatch { name, source } => format!(
                 "to accept what it gives now: metier install {source} --skill {name}"
             ),
-            Self::NotInstalled(_) => {
+            Self::NotInstalled { .. } => {
                 "`metier list` shows the skills; one that Metier did not install is removed by `metier delete`"
                     .to_owned()
             }
@@ -131,7 +134,7 @@ impl fmt::Display for PackError {
             Self::Unfinished { root, error } => {
                 write!(f, "the change of {} is not finished: {error}", root.display())
             }
-            Self::NoSource(source) => write!(f, "there is nothing at {source}"),
+            Self::NoSource { source, .. } => write!(f, "there is nothing at {source}"),
             Self::SourceIsTarget(source) => {
                 write!(
                     f,
@@ -183,7 +186,7 @@ impl fmt::Display for PackError {
             Self::LockMismatch { name, source } => {
                 write!(f, "`{name}`: {source} is not what skills.lock.json says it was")
             }
-            Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
+            Self::NotInstalled { name, .. } => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
             Self::Fetch(error) => error.fmt(f),
             Self::SourceDenied { source, denial } => write!(f, "{source} {denial}"),
