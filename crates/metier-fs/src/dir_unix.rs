@@ -194,7 +194,7 @@ fn refused(error: Errno) -> HeadError {
     clippy::cast_lossless,
     reason = "the field types differ between Unix systems"
 )]
-fn stamp(stat: &Stat) -> Stamp {
+pub(crate) fn stamp(stat: &Stat) -> Stamp {
     let nanos =
         |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
     Stamp {

@@ -249,10 +249,12 @@ fn install_into(
     // neither: an agreement beforehand is to whatever they say.
     let is_named = args.source.is_some() && args.origin != Some(SourceOrigin::Recorded);
     let is_confirmed = is_named || seen == PlanSeen::Shown;
-    if is_confirmed {
+    let untrusted = if is_confirmed {
         context.metier.trust_installed(&target, &plan)?;
-    }
-    let untrusted = !context.metier.untrusted_installed(&target, &plan)?.is_empty();
+        false
+    } else {
+        !context.metier.untrusted_installed(&target, &plan)?.is_empty()
+    };
     let off = switched_off(context, &target, &plan);
     Ok(Installed { dry_run: false, plan, listed: false, untrusted, off })
 }

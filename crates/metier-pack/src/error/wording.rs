@@ -55,20 +55,7 @@ impl PackError {
             Self::NameTwice(_) => "pack or install them one by one".to_owned(),
             Self::NotInSource { has, .. } => format!("it has: {}", has.join(", ")),
             Self::ManifestMismatch { .. } => "nothing was installed; get the archive again".to_owned(),
-            Self::InTheWay(obstacles)
-                if obstacles.iter().any(|it| it.reason == ObstacleReason::InstalledCopy) =>
-            {
-                "uninstall the copy first: metier uninstall NAME --agent AGENT".to_owned()
-            }
-            Self::InTheWay(obstacles)
-                if obstacles.iter().any(|it| it.reason == ObstacleReason::OtherSpelling) =>
-            {
-                "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
-                    .to_owned()
-            }
-            Self::InTheWay(_) => {
-                "--force replaces what is there; a backup is kept, and `metier restore` restores it".to_owned()
-            }
+            Self::InTheWay(obstacles) => in_the_way_help(obstacles).to_owned(),
             Self::TargetChanged(_) => "run the command again to see a new plan".to_owned(),
             Self::BadTarget { .. } => "replace it by a folder of your own, and try again".to_owned(),
             Self::Busy(_) => "wait for the other process, and try again".to_owned(),
@@ -112,6 +99,18 @@ impl PackError {
             Self::DependencyCycle(_) => "one of them has to do without the next one".to_owned(),
             Self::Required(_) => "uninstall those too, or use --force".to_owned(),
         }
+    }
+}
+
+/// What to do about what stands in the way.
+fn in_the_way_help(obstacles: &[Obstacle]) -> &'static str {
+    let is_any = |reason| obstacles.iter().any(|it| it.reason == reason);
+    if is_any(ObstacleReason::InstalledCopy) {
+        "uninstall the copy first: metier uninstall NAME --agent AGENT"
+    } else if is_any(ObstacleReason::OtherSpelling) {
+        "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
+    } else {
+        "--force replaces what is there; a backup is kept, and `metier restore` restores it"
     }
 }
 
