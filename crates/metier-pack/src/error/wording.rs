@@ -104,7 +104,7 @@ impl PackError {
 
 /// What to do about what stands in the way.
 fn in_the_way_help(obstacles: &[Obstacle]) -> &'static str {
-    let is_any = |reason| obstacles.iter().any(|it| it.reason == reason);
+    let is_any = |reason: ObstacleReason| obstacles.iter().any(|it| it.reason == reason);
     if is_any(ObstacleReason::InstalledCopy) {
         "uninstall the copy first: metier uninstall NAME --agent AGENT"
     } else if is_any(ObstacleReason::OtherSpelling) {
