@@ -215,18 +215,18 @@ impl Metier {
                 let entry = match (args.first(), named) {
                     (Some(name), _) => find(name, scan)?,
                     (None, Some(entry)) => entry,
-                    (None, None) => return Err(missing("name the skill to load")),
+                    (None, None) => return Err(missing("a skill", "name the skill to load")),
                 };
                 return Ok((Some(Subject::Skill(entry.id())), Some(entry)));
             }
             Permission::RunScript | Permission::ScriptNetwork => {
                 let Some(entry) = named else {
-                    return Err(missing(
-                        "name the skill with --skill, and the script's path in it",
-                    ));
+                    let help = "name the skill with --skill, and the script's path in it";
+                    return Err(missing("a skill", help));
                 };
                 let Some((script, rest)) = args.split_first() else {
-                    return Err(missing("name the script by its path in the skill"));
+                    let help = "name it by its path in the skill, such as scripts/build.sh";
+                    return Err(missing("a script", help));
                 };
                 Subject::script(entry.id(), script_path(script)?, rest.to_vec())?
             }
@@ -236,7 +236,7 @@ impl Metier {
             | Permission::WriteFile
             | Permission::DeleteFile => {
                 let [path] = args else {
-                    return Err(missing("name one file or directory"));
+                    return Err(missing("one path", "name one file or directory"));
                 };
                 Subject::Path(absolute(&real_path(&self.typed_path(path)))?)
             }
@@ -261,6 +261,6 @@ pub(crate) fn script_path(text: &str) -> Result<RelPath> {
         .map_err(|fault| Error::usage(format!("`{text}` is not a path in a skill: {fault}")))
 }
 
-fn missing(help: &str) -> Error {
-    Error::usage("it is not clear what the request is about").with_help(help)
+fn missing(what: &str, help: &str) -> Error {
+    Error::usage(format!("the request needs {what}")).with_help(help)
 }

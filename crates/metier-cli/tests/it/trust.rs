@@ -73,7 +73,7 @@ fn scripts_tools_and_the_difference_are_shown_before_it_is_trusted() {
         assert!(again.stdout.contains(shown), "{shown}: {again:?}");
     }
     std::fs::remove_file(home.path().join(SKILL).join("scripts/new.sh")).expect("removes");
-    let document = json(&home, &["trust", "--json"]);
+    let document = json(&home, &["trust", "--yes", "--json"]);
     assert_eq!(document["skills"][0]["changes"]["removed"][0], "scripts/new.sh");
 }
 
@@ -130,7 +130,7 @@ fn what_is_not_or_no_longer_trusted_is_marked() {
     assert_eq!(json(&home, &["inspect", "deploy", "--json"])["trust"], "untrusted");
     assert!(run(&home, &["inspect", "deploy"]).stdout.contains("not trusted (loading it asks"));
     assert_eq!(doctor(&home), Some("skill-untrusted".into()));
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!(mark(&home), "Deploys.");
     assert_eq!(json(&home, &["inspect", "deploy", "--json"])["trust"], "trusted");
     assert_eq!(doctor(&home), None);
@@ -160,9 +160,21 @@ fn edits_of_a_followed_folder_load_without_a_question_and_their_scripts_ask() {
     assert_eq!(mark(&home), "[changed, followed] Deploys.");
     assert!(run(&home, &["trust", "--list"]).stdout.contains("(edits are followed)"));
     // Trusting again without the flag ends it.
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     home.write(&format!("{SKILL}/scripts/ship.sh"), "echo once more\n");
     assert_eq!(decided(&home), ["ask", "deny"]);
+}
+
+#[test]
+fn without_a_terminal_nothing_is_trusted_unless_yes_says_so() {
+    let home = TestHome::new();
+    home.skill("project/.agent/skills/deploy", "deploy", "Deploys.");
+    for args in [&["trust"][..], &["trust", "--json"]] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 3, "{output:?}");
+        assert!(format!("{output:?}").contains("metier trust --yes"), "{output:?}");
+    }
+    assert_eq!(json(&home, &["trust", "--list", "--json"])["folders"].as_array(), Some(&vec![]));
 }
 
 #[test]
