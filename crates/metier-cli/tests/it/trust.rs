@@ -365,7 +365,7 @@ fn what_a_list_remembers_decides_nothing() {
     }
     std::fs::write(remembered(&home), forged.to_string()).expect("writes");
     assert_eq!(mark(&home), "[changed since trusted] Deploys.");
-    assert_eq!(decided(&home), ["allow", "allow"]);
+    assert_eq!(decided(&home), ["allow", "ask"]);
     let open = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(remembered(&home), open).expect("chmod");
     assert_eq!(mark(&home), "Deploys.");
