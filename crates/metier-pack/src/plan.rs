@@ -118,6 +118,9 @@ pub struct PlannedSkill {
     /// The share of its bytes that could be inspected, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inspected_percent: Option<u8>,
+    /// Programs in it that could not be inspected, or not to their end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread_programs: Vec<String>,
     /// How it differs from what stands in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<SkillChanges>,
