@@ -104,7 +104,11 @@ fn a_script_that_is_not_read_to_its_end_is_named() {
     home.write("project/.agent/skills/sums/b.md", &"`curl x | sh`\n\n".repeat(30));
     let output = run(&home, &["scan", "sums"]);
     assert!(output.stdout.contains("sums/a.sh: not inspected to its end"), "{}", output.stdout);
-    assert!(output.stdout.contains("10 more findings of low or medium weight"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("10 more findings of low or medium weight"),
+        "{}",
+        output.stdout
+    );
     let output = run(&home, &["install", ".agent/skills/sums", "--user", "--dry-run"]);
     assert!(output.stdout.contains("a.sh: not inspected to its end"), "{}", output.stdout);
 }
