@@ -2,7 +2,7 @@
 //!
 //! Everything else stays byte for byte: comments, order, indentation, trailing commas, line ends.
 //! A text that is not a valid configuration is refused, never rewritten. Callers read and write the
-//! file themselves; `metier enable`, `disable` and `config set` do.
+//! file themselves; `metier enable`, `disable`, `config set` and `config add` do.
 
 use std::ops::Range;
 
@@ -91,6 +91,46 @@ pub fn remove_value(
     if value_in(&edited, path).is_none() { Ok(edited) } else { Err(vec![unexpected(origin, path)]) }
 }
 
+/// `text` with `value` at the end of the list at `path`, and nothing else changed. What the list has
+/// already is not added again; a list that is not there yet begins with it.
+///
+/// ```
+/// use metier_config::{Scope, add_value};
+///
+/// let text = "{ \"sources\": { \"allow\": [\"a.test\" /* mine */] } }";
+/// let edited = add_value(text, "c", Scope::User, &["sources", "allow"], &"b.test".into()).unwrap();
+/// assert_eq!(edited, "{ \"sources\": { \"allow\": [\"a.test\", /* mine */ \"b.test\"] } }");
+/// ```
+///
+/// # Errors
+///
+/// As for [`set_skill_enabled`]; also where the setting is not a list.
+pub fn add_value(
+    text: &str,
+    origin: &str,
+    scope: Scope,
+    path: &[&str],
+    value: &Json,
+) -> Result<String, Vec<ConfigError>> {
+    let mut wanted = match value_in(text, path) {
+        Some(Json::Array(values)) => values,
+        _ => Vec::new(),
+    };
+    if wanted.contains(value) {
+        return rewrite(text, origin, scope, |body, _| body.to_owned());
+    }
+    let add = |body: &str, root: &Object<'_>| {
+        add_in(body, root, path, &value.to_string())
+            .unwrap_or_else(|| set_in(body, root, path, &format!("[{value}]")))
+    };
+    let edited = rewrite(text, origin, scope, add)?;
+    wanted.push(value.clone());
+    if value_in(&edited, path) == Some(Json::Array(wanted)) {
+        return Ok(edited);
+    }
+    Err(vec![unexpected(origin, path)])
+}
+
 /// Changes a text that is a valid configuration into another one.
 fn rewrite(
     text: &str,
@@ -143,6 +183,28 @@ fn set_in(text: &str, object: &Object<'_>, path: &[&str], value: &str) -> String
             add(text, object, |layout| layout.nested(key, &on_one_line(rest, value)))
         }
         None => add(text, object, |_| on_one_line(path, value)),
+    }
+}
+
+/// With `value` after the last one of the list at `path`; nothing where no list with values is there.
+fn add_in(text: &str, object: &Object<'_>, path: &[&str], value: &str) -> Option<String> {
+    let (key, rest) = path.split_first()?;
+    match &property(object, key)?.value {
+        Node::Object(inner) => add_in(text, inner, rest, value),
+        Node::Array(list) if rest.is_empty() => {
+            let last = list.elements.last()?;
+            let gap = Gap::read(text, last.end()..list.end() - 1);
+            let (missing, trailing) = if gap.has_comma { ("", ",") } else { (",", "") };
+            let before = match own_indent(text, last.start()) {
+                Some(indent) => format!("{}{indent}", line_end_of(text)),
+                None if gap.ends_in_line_comment => line_end_of(text).to_owned(),
+                None => " ".to_owned(),
+            };
+            let (head, rest) = text.split_at(gap.last_end);
+            let (head, kept) = head.split_at(last.end());
+            Some(format!("{head}{missing}{kept}{before}{value}{trailing}{rest}"))
+        }
+        _ => None,
     }
 }
 
@@ -332,8 +394,7 @@ fn own_line(text: &str, object: &Object<'_>, shown: Option<&str>) -> OwnLine {
     let own = shown.and_then(|indent| indent.strip_prefix(outer)).filter(|step| !step.is_empty());
     let step = own.or_else(|| first_indent(text)).unwrap_or(INDENT);
     let indent = shown.map_or_else(|| format!("{outer}{step}"), str::to_owned);
-    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    OwnLine { line_end, indent, step: step.to_owned() }
+    OwnLine { line_end: line_end_of(text), indent, step: step.to_owned() }
 }
 
 /// The first indentation in the file: it shows how its author indents.
@@ -347,6 +408,10 @@ fn own_indent(text: &str, at: usize) -> Option<&str> {
     let line = line_start(text, at);
     let before = &text[line..at];
     (line > 0 && before.trim_start_matches([' ', '\t']).is_empty()).then_some(before)
+}
+
+fn line_end_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// The blanks at the start of the line that holds `at`.

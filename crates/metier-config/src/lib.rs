@@ -13,7 +13,7 @@
 //! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
 //! | which sources may be used | [`Settings::sources`] | `sources.rs` |
 //! | agents: rules that only tighten, a model, budgets | [`AgentSettings`] | `agents.rs`, `agent_rules.rs` |
-//! | one setting is changed in a file's text | [`set_value`], [`remove_value`], [`set_skill_enabled`] | `edit.rs` |
+//! | one setting is changed in a file's text | [`set_value`], [`add_value`], [`remove_value`], [`set_skill_enabled`] | `edit.rs` |
 //!
 //! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
 //! keys belong to the user alone; the checker walks a file beside it, and editors read the same.
@@ -75,7 +75,7 @@ pub use config::{
     AgentConfig, BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig,
     SecurityConfig, SkillConfig, SourcesConfig,
 };
-pub use edit::{remove_value, set_skill_enabled, set_value};
+pub use edit::{add_value, remove_value, set_skill_enabled, set_value};
 pub use error::{ConfigError, ConfigErrorKind};
 pub use layer::{Layer, Scope, parse};
 pub use resolve::{Explained, Overruled};

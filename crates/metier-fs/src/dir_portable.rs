@@ -68,6 +68,12 @@ impl Dir {
         Ok(stamp(&path, &fs::metadata(&path)?))
     }
 
+    /// What the entry `relative` looks like now, a link as itself.
+    pub fn entry_stamp(&self, relative: &Path) -> io::Result<Stamp> {
+        let path = self.path.join(relative);
+        Ok(stamp(&path, &fs::symlink_metadata(&path)?))
+    }
+
     /// Whether `relative` is a link.
     pub fn is_link(&self, relative: &Path) -> bool {
         fs::symlink_metadata(self.path.join(relative)).is_ok_and(|data| data.is_symlink())

@@ -106,6 +106,11 @@ impl Dir {
         Ok(stamp(&statat(&self.fd, relative, AtFlags::empty())?))
     }
 
+    /// What the entry `relative` looks like now, a link as itself.
+    pub fn entry_stamp(&self, relative: &Path) -> io::Result<Stamp> {
+        Ok(stamp(&statat(&self.fd, relative, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
     /// Whether `relative` is a link.
     pub fn is_link(&self, relative: &Path) -> bool {
         statat(&self.fd, relative, AtFlags::SYMLINK_NOFOLLOW)
@@ -189,7 +194,7 @@ fn refused(error: Errno) -> HeadError {
     clippy::cast_lossless,
     reason = "the field types differ between Unix systems"
 )]
-fn stamp(stat: &Stat) -> Stamp {
+pub(crate) fn stamp(stat: &Stat) -> Stamp {
     let nanos =
         |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
     Stamp {

@@ -26,6 +26,8 @@ pub struct CopySummary {
     pub files: Vec<(String, Digest)>,
     /// Paths that were left out, and why.
     pub left_out: Vec<(String, String)>,
+    /// The directories that were listed, the skill's own as an empty path.
+    pub dirs: Vec<String>,
 }
 
 /// A file that stopped the copy.
@@ -111,6 +113,7 @@ impl SkillCopy<'_> {
         // through the root's descriptor.
         let list = fs::read_dir(self.root.path().join(below));
         let list = list.map_err(|error| fault(error.to_string()))?;
+        self.copied.dirs.push(below.to_owned());
         for entry in list {
             let entry = entry.map_err(|error| fault(error.to_string()))?;
             let name = entry.file_name();

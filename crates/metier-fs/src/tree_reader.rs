@@ -123,7 +123,7 @@ mod system {
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
     use rustix::io::Errno;
 
-    use super::{EntryKind, File, OpenedFile, Path, RootError, TreeReader, io};
+    use super::{EntryKind, File, FileMark, OpenedFile, Path, RootError, TreeReader, io};
     use crate::beneath::{Beneath, FILE, Mounts};
     use crate::dir::Dir;
 
@@ -151,6 +151,12 @@ mod system {
                 ControlFlow::Continue(())
             })?;
             Ok(children)
+        }
+
+        /// What [`file_mark`] would give for the file at `path`, without opening it.
+        pub fn mark(&self, path: &str) -> Option<FileMark> {
+            let stat = statat(&self.dir.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some(crate::dir::stamp(&stat).mark())
         }
 
         /// Opens the regular file at `path`, whose names are checked: none is `..` or empty.
@@ -216,6 +222,12 @@ mod system {
             entries
                 .map(|entry| entry.and_then(|it| Ok((it.file_name(), it.file_type()?.into()))))
                 .collect()
+        }
+
+        /// `None`: see [`file_mark`](crate::file_mark).
+        #[allow(clippy::unused_self, reason = "as elsewhere")]
+        pub fn mark(&self, _: &str) -> Option<crate::stamp::FileMark> {
+            None
         }
 
         /// Opens the regular file at `path`, whose names are checked: none is `..` or empty.

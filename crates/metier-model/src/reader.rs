@@ -137,7 +137,11 @@ impl ReplyReader {
             return Ok(builder.said(reports, out));
         }
         if !self.done && (is_stream || builder.is_begun) {
-            return Err(broke_off());
+            return Err(if builder.is_queued {
+                responses::reply::put_off("queued")
+            } else {
+                broke_off()
+            });
         }
         let message = "the reply is JSON, but no reply of this provider's protocol";
         Err(Failure::new(ModelErrorKind::Protocol, message).for_good())

@@ -36,6 +36,8 @@ pub struct ReplyBuilder {
     pub(crate) is_whole: bool,
     /// Something of a message was read.
     pub(crate) is_begun: bool,
+    /// The provider put the request into a queue, and has not taken it out.
+    pub(crate) is_queued: bool,
 }
 
 /// A count of tokens as a provider reports it; what it does not name is nothing.
@@ -82,6 +84,7 @@ impl ReplyBuilder {
             passed: 0,
             is_whole: false,
             is_begun: false,
+            is_queued: false,
         }
     }
 

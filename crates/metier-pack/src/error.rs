@@ -59,7 +59,12 @@ pub enum PackError {
         error: Box<PackError>,
     },
     /// There is nothing at the path that was named.
-    NoSource(String),
+    NoSource {
+        /// The path.
+        source: String,
+        /// What has nearly that name.
+        near: Option<String>,
+    },
     /// The source lies in the folder that would be installed into.
     SourceIsTarget(String),
     /// The source is of a kind that is not supported.
@@ -137,7 +142,12 @@ pub enum PackError {
         source: String,
     },
     /// No skill of this name is installed here.
-    NotInstalled(String),
+    NotInstalled {
+        /// Its name.
+        name: String,
+        /// An installed skill that has nearly that name.
+        near: Option<String>,
+    },
     /// A backup could not be made or used.
     Backup(ManageError),
     /// What was given cannot be a source.
@@ -343,7 +353,7 @@ impl PackError {
             Self::NotReadable { .. } => "not-readable",
             Self::NotWritten { .. } => "not-written",
             Self::Unfinished { .. } => "unfinished",
-            Self::NoSource(_) => "source-not-found",
+            Self::NoSource { .. } => "source-not-found",
             Self::SourceIsTarget(_) => "source-is-target",
             Self::UnsupportedSource { .. } => "source-unsupported",
             Self::NoSkill(_) => "no-skill",
@@ -362,7 +372,7 @@ impl PackError {
             Self::LockOutdated(_) => "lock-outdated",
             Self::LockContradicts(_) => "bad-lock",
             Self::LockMismatch { .. } => "lock-mismatch",
-            Self::NotInstalled(_) => "not-installed",
+            Self::NotInstalled { .. } => "not-installed",
             Self::Backup(error) => error.code(),
             Self::BadSource { .. } => "bad-source",
             Self::Fetch(error) => error.code(),

@@ -17,9 +17,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    FileLock, copy_whole, create_folder_of, create_private_dir, create_private_file, entry_kind,
-    is_link, link_text, read_bounded, remove_file, remove_tree, rename_dir, rename_over,
-    replace_shared,
+    FileLock, NewFileMode, copy_whole, create_folder_of, create_private_dir, create_private_file,
+    entry_kind, is_link, link_text, read_bounded, remove_file, remove_tree, rename_dir,
+    rename_over, replace_shared,
 };
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
@@ -133,12 +133,12 @@ pub(crate) fn commit(
     let prepared = PreparedBackups::prepare(target, &staging, &mut journal)?;
     if let Some((wanted, lock)) = &journal.records {
         for (name, text) in RECORD_FILES.into_iter().zip([wanted, lock]) {
-            replace_shared(&staging.path().join(name), text.as_bytes()).map_err(written)?;
+            stage(&staging, name, text.as_bytes()).map_err(written)?;
         }
     }
     let path = staging.path().join(JOURNAL_FILE);
     let bytes = serde_json::to_vec(&journal).map_err(|error| written(error.into()))?;
-    replace_shared(&path, &bytes).map_err(|error| PackError::not_written(&path, error))?;
+    stage(&staging, JOURNAL_FILE, &bytes).map_err(|error| PackError::not_written(&path, error))?;
     if let Some(tree) = staging.tree() {
         // The trees are on the disk before the change counts: after a power cut there is no skill with
         // empty files.
@@ -154,6 +154,14 @@ pub(crate) fn commit(
     match finish(target, LinkFault::Stops)? {
         Finished::Done => Ok(()),
         Finished::TakenBack(error) => Err(error),
+    }
+}
+
+/// Writes a file into staging, which is brought to the disk as a whole where it holds trees.
+fn stage(staging: &Staging, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    match staging.tree() {
+        Some(tree) => tree.make_file(name, NewFileMode::Plain)?.write_all(bytes),
+        None => replace_shared(&staging.path().join(name), bytes),
     }
 }
 

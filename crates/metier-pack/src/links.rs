@@ -129,7 +129,7 @@ impl InstallTarget {
         for name in names {
             let locked = records.lock.skills.get(name);
             let linked = locked.filter(|it| it.links.iter().any(|linked| linked == agent));
-            let Some(locked) = linked else { return Err(PackError::NotInstalled(name.clone())) };
+            let Some(locked) = linked else { return Err(records.not_installed(name)) };
             let mut now = locked.clone();
             now.links.retain(|linked| linked != agent);
             let standing =

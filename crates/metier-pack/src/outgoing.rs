@@ -2,11 +2,13 @@
 //!
 //! Every source of skills ends here, so that a plan is made of the very bytes that were written.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{NewFileMode, TreeWriter, file_mark};
+use metier_registry::parallel;
 use metier_scan::{InspectedFile, MAX_INSPECTED};
 use metier_sign::OMS_FILE;
 use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
@@ -21,6 +23,9 @@ use crate::text_filter::{MAX_TEXT_BYTES, TextFilter};
 
 /// The most that is kept in memory of a `manifest.json`.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+
+/// From how many directories on another core is worth its start.
+const DIRS_PER_CORE: usize = 64;
 
 /// How many bytes of a tree have gone, for the person who waits.
 #[derive(Debug)]
@@ -94,14 +99,19 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// Makes the directories, which come outermost first, and the one that holds them.
+    /// Makes the directories, and the one that holds them.
     pub(crate) fn make_dirs<'d>(&self, dirs: impl Iterator<Item = &'d str>) -> io::Result<()> {
         let Some((staging, tree)) = self.staging else { return Ok(()) };
         staging.make_dir(tree)?;
+        let mut by_depth: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
         for dir in dirs {
-            staging.make_dir(&format!("{tree}/{dir}"))?;
+            by_depth.entry(dir.matches('/').count()).or_default().push(dir);
         }
-        Ok(())
+        let make = |(): &mut (), dir: &str| staging.make_dir(&format!("{tree}/{dir}"));
+        // Those that hold others first, and what is beside each other on all cores.
+        by_depth.into_values().try_for_each(|dirs| {
+            parallel::map(dirs, DIRS_PER_CORE, || (), make).into_iter().collect()
+        })
     }
 
     /// Makes one more directory, whose parent is there. One that is there already is fine.

@@ -202,7 +202,7 @@ impl Preparing<'_> {
         let source = parse_source(source, top, base)?;
         // A list that came from elsewhere must not reach into this machine.
         if source.host().is_none() {
-            return Err(PackError::NoSource(source.recorded()));
+            return Err(PackError::NoSource { source: source.recorded(), near: None });
         }
         let elsewhere = Self { origin: SourceOrigin::Recorded, ..*self };
         let mut read = elsewhere.bring(&source, FetchWanted::new(commit, &[]), number + 1000)?;
@@ -354,9 +354,16 @@ pub(crate) fn read_open_archive(
 ) -> Result<(ShippedTree, Digest), PackError> {
     let unsound = |error| PackError::archive(path, error);
     let kind = archive_kind(file).map_err(unsound)?;
-    let (digest, _) =
-        Digest::of_reader(file.reader()).map_err(|error| PackError::not_readable(path, error))?;
-    let tree = unpack(file, kind, limits, outgoing).map_err(unsound)?;
+    // The core that is idle while the structure is checked makes the digest.
+    let (digest, tree) = std::thread::scope(|scope| {
+        let hash = || Digest::of_reader(file.reader());
+        let hashing = std::thread::Builder::new().spawn_scoped(scope, hash);
+        let tree = unpack(file, kind, limits, outgoing);
+        let hashed = hashing.ok().and_then(|thread| thread.join().ok());
+        (hashed.unwrap_or_else(hash), tree)
+    });
+    let tree = tree.map_err(unsound)?;
+    let (digest, _) = digest.map_err(|error| PackError::not_readable(path, error))?;
     if !file.is_unchanged() {
         return Err(unsound(ArchiveFault::Changed.into()));
     }

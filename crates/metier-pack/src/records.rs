@@ -220,6 +220,12 @@ impl Records {
         Ok(records)
     }
 
+    /// The error for a skill that is not installed.
+    pub(crate) fn not_installed(&self, name: &str) -> PackError {
+        let near = metier_skill::nearest(name, self.lock.skills.keys().map(String::as_str));
+        PackError::NotInstalled { name: name.to_owned(), near: near.map(str::to_owned) }
+    }
+
     /// An error where there is a lock and no `skills.json` beside it: nothing would be wanted, and everything that
     /// is installed would be uninstalled.
     pub(crate) fn check_wanted(&self, folder: &Path) -> Result<(), PackError> {

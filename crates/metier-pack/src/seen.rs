@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use metier_fs::{EntryKind, FileMark, TreeReader, file_mark, is_real_dir};
+use metier_fs::{EntryKind, FileMark, TreeReader, is_real_dir};
 use metier_registry::parallel;
 use metier_skill::{Digest, Profile};
 
@@ -131,9 +131,9 @@ impl StagedSkill {
                 _ => return false,
             }
             let Some(file) = self.files.get(&node.path) else { return false };
-            let Ok(opened) = tree.open_file(&node.path) else { return false };
-            let is_marked = file.mark.is_some() && file_mark(&opened.file) == file.mark;
+            let is_marked = file.mark.is_some() && tree.mark(&node.path) == file.mark;
             let is_same = || {
+                let Ok(opened) = tree.open_file(&node.path) else { return false };
                 Digest::of_reader(opened.file).is_ok_and(|(digest, _)| digest == file.digest)
                     && (opened.executable == file.executable || cfg!(not(unix)))
                     && opened.links == 1

@@ -96,7 +96,7 @@ pub fn verify_pack(
     let limits = PackLimits::default();
     let shown = path.to_string_lossy().into_owned();
     if entry_kind(path).is_none() {
-        return Err(PackError::NoSource(shown));
+        return Err(PackError::NoSource { source: shown, near: None });
     }
     let outgoing = Outgoing::nowhere(profile);
     let (tree, digest, checked) = if is_dir(path) {
@@ -138,7 +138,7 @@ pub fn sign_pack(
 ) -> Result<SignedPack, PackError> {
     let shown = path.to_string_lossy().into_owned();
     if entry_kind(path).is_none() {
-        return Err(PackError::NoSource(shown));
+        return Err(PackError::NoSource { source: shown, near: None });
     }
     let outgoing = Outgoing::nowhere(Profile::Lenient);
     let file = PiecewiseFile::open(path)

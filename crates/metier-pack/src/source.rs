@@ -9,6 +9,7 @@ mod git;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{EntryKind, entry_kind, is_dir};
+use metier_skill::nearest;
 
 pub use address::SourceUrl;
 pub use git::{GitRemote, GitSource};
@@ -236,7 +237,22 @@ pub fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<InstallSource
             return found;
         }
     }
-    Err(PackError::NoSource(dir.join(bare).to_string_lossy().into_owned()))
+    Err(no_source(text, &dir.join(bare.trim_start_matches("./"))))
+}
+
+/// The error for what is not there.
+fn no_source(text: &str, path: &Path) -> PackError {
+    if text.is_empty() {
+        let reason = "it is empty";
+        return PackError::BadSource { source: "``".to_owned(), reason };
+    }
+    let names = path.parent().and_then(|parent| metier_fs::read_dir_names(parent).ok());
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let near = nearest(&name, names.iter().flatten().map(String::as_str));
+    // As it was typed, but for its last name.
+    let above = text.rsplit_once('/').map(|(above, _)| above);
+    let near = near.map(|near| above.map_or(near.to_owned(), |above| format!("{above}/{near}")));
+    PackError::NoSource { source: path.to_string_lossy().into_owned(), near }
 }
 
 /// The source of a request, with its ref.
@@ -387,7 +403,7 @@ mod tests {
             ("packs/pdf.zip", Err("source-not-found")),
             ("./pdf", Err("source-not-found")),
             ("pdf", Err("source-not-found")),
-            ("", Err("source-not-found")),
+            ("", Err("bad-source")),
             ("file:///none", Err("source-not-found")),
             ("file://a/b", Err("source-not-found")),
         ] {

@@ -111,7 +111,7 @@ impl SourceDenial {
                 )
             }
             Self::NotAllowed { pattern, .. } => format!(
-                "nothing was asked of the network; to allow the host: metier config set sources.allow '[\"{pattern}\"]', \
+                "nothing was asked of the network; to allow the host: metier config add sources.allow '{pattern}', \
                  or give --yes with a source that you name yourself"
             ),
             Self::TooYoung { file, .. } => format!("`sources.min_release_age` is set in {file}"),

@@ -53,7 +53,7 @@ impl InstallTarget {
         let mut plan = InstallPlan::new(self, None);
         for name in names {
             let Some(locked) = records.lock.skills.get(name) else {
-                return Err(PackError::NotInstalled(name.clone()));
+                return Err(records.not_installed(name));
             };
             let standing = standing(self, name, Some(locked), &PackLimits::default());
             plan.remove(name, locked, &standing, overwrite)?;

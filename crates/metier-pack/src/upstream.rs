@@ -121,7 +121,7 @@ impl InstallTarget {
             return Ok(records.lock.skills.keys().cloned().collect());
         }
         match names.iter().find(|name| !records.lock.skills.contains_key(*name)) {
-            Some(name) => Err(PackError::NotInstalled(name.clone())),
+            Some(name) => Err(records.not_installed(name)),
             None => Ok(names.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()),
         }
     }

@@ -158,7 +158,7 @@ impl InstallTarget {
                     && entry_kind(&self.root.join(name)).is_some()
             };
             if !records.lock.skills.contains_key(name) && !is_there() {
-                return Err(PackError::NotInstalled(name.clone()));
+                return Err(records.not_installed(name));
             }
         }
         let lock = &records.lock.skills;

@@ -21,10 +21,11 @@
 //! | `script_decision` | whether a script may run, and whether with the network ([`ScriptDecision`]) |
 //! | [`requirements`] | what a skill says it needs, checked before any of its scripts runs |
 //! | [`policy_store`] | trusted folders and remembered answers, in the user's state folder |
+//! | `trust_marks` | marks of trust for a list of skills, without reading their files again ([`TrustMarks`]) |
 //! | [`trusted_texts`] | what trusted files contained, to show a change by line |
 //!
 //! Files on disk: those of the workspace and of skills, through `metier-fs` and the loader, and
-//! `trust.json` and `answers.json` in the state folder. The caller's policy decides before anything is
+//! `trust.json`, `answers.json` and `contents.json` in the state folder. The caller's policy decides before anything is
 //! opened.
 
 mod delete_file;
@@ -54,6 +55,7 @@ mod tool_gate;
 mod tool_workspace;
 mod toolbox;
 mod trash;
+mod trust_marks;
 pub mod trusted_texts;
 mod write_file;
 
@@ -81,5 +83,6 @@ pub use tool_gate::ToolGate;
 pub use tool_workspace::ToolWorkspace;
 pub use toolbox::{BoxedTool, CallPermit, PlannedCall, Toolbox};
 pub use trash::{Trash, TrashedFile};
+pub use trust_marks::TrustMarks;
 pub use trusted_texts::TrustedTexts;
 pub use write_file::WriteFile;

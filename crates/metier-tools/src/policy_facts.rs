@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    CopyError, CopyLimits, EntryKind, FileId, RootError, SkillRoot, TreeLimits, UserFolders,
-    canonical, content_of, directory_birth, directory_id, entry_kind, exists, hash_skill,
-    link_target, list_files, writable_by_others, writable_by_others_below,
+    CopyError, CopyLimits, CopySummary, EntryKind, FileId, RootError, SkillRoot, TreeLimits,
+    UserFolders, canonical, content_of, directory_birth, directory_id, entry_kind, exists,
+    hash_skill, link_target, list_files, writable_by_others, writable_by_others_below,
 };
 use metier_policy::{
     AbsolutePath, ActingSkill, Ceiling, CeilingReach, FollowedFolder, LoadedSkill, Policy,
@@ -225,6 +225,12 @@ pub fn skill_content(entry: &Entry) -> Result<SkillContent, ContentError> {
         let files = files.into_iter().map(|(path, digest)| (path.to_owned(), digest)).collect();
         return Ok(SkillContent { digest, files });
     }
+    let hashed = hashed_files(entry)?;
+    Ok(SkillContent { digest: hashed.content(), files: hashed.files.into_iter().collect() })
+}
+
+/// The files of a skill on the disk, hashed; `SKILL.md` is among them, as the index has it.
+pub(crate) fn hashed_files(entry: &Entry) -> Result<CopySummary, ContentError> {
     let unreadable = |error: &dyn std::fmt::Display| {
         ContentError::Unreadable(format!("{}: {error}", entry.path.display()))
     };
@@ -243,12 +249,7 @@ pub fn skill_content(entry: &Entry) -> Result<SkillContent, ContentError> {
     let name = entry.file();
     let name = name.file_name().and_then(std::ffi::OsStr::to_str);
     let is_hashed = |(path, known): &(String, Digest)| Some(&**path) == name && *known == digest;
-    if hashed.files.iter().any(is_hashed) {
-        let digest = hashed.content();
-        Ok(SkillContent { digest, files: hashed.files.into_iter().collect() })
-    } else {
-        Err(ContentError::Changed)
-    }
+    if hashed.files.iter().any(is_hashed) { Ok(hashed) } else { Err(ContentError::Changed) }
 }
 
 /// The skill as a request names it: with its content, and whether that is trusted.
@@ -285,6 +286,15 @@ pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) ->
 /// Whether a skill is trusted, for people. Only one that a record is about is hashed; one without a digest
 /// is not trusted.
 pub fn trust_status(entry: &Entry, trusted: &TrustedFolders) -> TrustStatus {
+    trust_status_by(entry, trusted, |_| content_digest(entry))
+}
+
+/// The same, with the digest of the skill, whose directory without links is given, from elsewhere.
+pub(crate) fn trust_status_by(
+    entry: &Entry,
+    trusted: &TrustedFolders,
+    digest: impl FnOnce(&Path) -> Result<Digest, ContentError>,
+) -> TrustStatus {
     if entry.source != Source::Project {
         return TrustStatus::by_source(entry.source);
     }
@@ -295,7 +305,7 @@ pub fn trust_status(entry: &Entry, trusted: &TrustedFolders) -> TrustStatus {
     if records_of(&real, trusted).next().is_none() {
         return TrustStatus::Untrusted;
     }
-    content_digest(entry).map_or(TrustStatus::Untrusted, |it| standing(&real, it, trusted))
+    digest(&real).map_or(TrustStatus::Untrusted, |it| standing(&real, it, trusted))
 }
 
 /// The skills of a trusted folder that are not what they were, or are gone, by their paths below it.

@@ -4,10 +4,9 @@
 //! Both are the user's: a list or a lock that comes with a project or a skill accepts nothing.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use metier_fs::{ReadError, content_of, read_bounded, writable_by_others};
-use metier_pack::{AcceptedBefore, InstallTarget, LockedSkill};
+use metier_fs::{ReadError, content_of, is_real_dir, read_bounded, writable_by_others};
+use metier_pack::{AcceptedBefore, InstallTarget, LockedSkill, PlanView};
 use metier_scan::Suppressions;
 use metier_skill::{Digest, RelPath};
 use metier_tools::policy_facts::{SkillContent, absolute, path_below, real_path};
@@ -54,6 +53,18 @@ impl Metier {
         Ok(target.clone().with_accepted(accepted))
     }
 
+    /// The skills of a plan that was carried out which are not trusted as they are now, by their names.
+    pub fn untrusted_installed(
+        &self,
+        target: &InstallTarget,
+        done: &PlanView,
+    ) -> Result<Vec<String>> {
+        let accepted = self.accepted_skills(target)?;
+        let untrusted =
+            done.landing().filter(|skill| accepted.get(&skill.name) != Some(&skill.tree));
+        Ok(untrusted.map(|skill| skill.name.clone()).collect())
+    }
+
     /// The installed skills that count as accepted: the user's own, and of a project those that are trusted as they
     /// are locked.
     fn accepted_skills(&self, target: &InstallTarget) -> Result<BTreeMap<String, Digest>> {
@@ -64,10 +75,11 @@ impl Metier {
         let folder = real_path(&self.project_top()?);
         let trusted = self.policy_store()?.trusted()?;
         let Some(record) = trusted.get(&absolute(&folder)?) else { return Ok(BTreeMap::new()) };
+        let Some(root) = path_below(&folder, target.root()) else { return Ok(BTreeMap::new()) };
         let is_trusted = |(name, it): &(String, LockedSkill)| {
-            let path = path_below(&folder, &target.root().join(name));
-            let known = path.and_then(|path| record.skills.get(&path));
-            known == Some(&trusted_content(it).digest)
+            let known = record.skills.get(&path_in(&root, name));
+            let is_known = known == Some(&trusted_content(it).digest);
+            is_known && is_real_dir(&target.root().join(name))
         };
         Ok(locked.into_iter().filter(is_trusted).map(|(name, it)| (name, it.tree)).collect())
     }
@@ -82,7 +94,7 @@ pub(crate) fn trusted_content(locked: &LockedSkill) -> SkillContent {
     SkillContent { digest, files }
 }
 
-/// Where a skill of a plan is below a folder; see [`path_below`].
-pub(crate) fn planned_path(folder: &Path, skill: &metier_pack::PlannedSkill) -> Option<String> {
-    path_below(folder, Path::new(&skill.path))
+/// Where the skill `name` is, in a folder of skills at `root`. Both are paths below a project.
+pub(crate) fn path_in(root: &str, name: &str) -> String {
+    if root.is_empty() { name.to_owned() } else { format!("{root}/{name}") }
 }

@@ -5,6 +5,8 @@
 //! All ways are refused alike: what is switched off, what is not for people, what a rule denies.
 //! Loading them is the run's business, under the policy's word.
 
+use std::path::Path;
+
 use metier_agent::Chosen;
 use metier_loader::Invocation;
 use metier_policy::Invoker;
@@ -18,7 +20,7 @@ use crate::open::Metier;
 use crate::skills::{enabled, find};
 
 /// Characters of a name in a message.
-const MAX_NAME_CHARS: usize = 80;
+pub(crate) const MAX_NAME_CHARS: usize = 80;
 
 /// Skills that are loaded before the first turn.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +112,13 @@ fn called<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Option<(&'s Entry,
         .with_help("`metier list` shows every skill")),
         _ => Ok(None),
     }
+}
+
+/// The name of a skill that a request calls as `/name` and that is not there. `/tmp is full` is about a folder.
+pub(crate) fn unknown_call<'r>(request: &'r str, scan: &Scan) -> Option<&'r str> {
+    let name = Invocation::parse(request)?.name;
+    let is_path = name.contains('/') || metier_fs::exists(&Path::new("/").join(name));
+    (!is_path && scan.index.find(name).is_none()).then_some(name)
 }
 
 /// A skill that is for models alone is not called by a person, by whatever way.

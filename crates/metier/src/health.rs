@@ -34,9 +34,13 @@ impl Metier {
         self.inner.user.as_ref().map(outdated_plugin_skills).unwrap_or_default()
     }
 
-    /// Rules of the configuration that match no skill and no tool that is known here.
+    /// Rules of the configuration, those of its agents too, that match no skill and no tool that is known here.
     pub fn unmatched_rules(&self, scan: &Scan) -> Result<Vec<RuleAt>> {
-        let layers = self.settings().policy_layers()?;
+        let mut layers = self.settings().policy_layers()?;
+        for name in self.settings().agents.keys() {
+            layers
+                .extend(self.settings().agent(name)?.map(|agent| agent.layers).unwrap_or_default());
+        }
         if layers.is_empty() {
             return Ok(Vec::new());
         }

@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use metier_config::Scope;
 use metier_pack::{
     AcceptedBefore, DiffAgainst, ExportedLock, InstallPlan, InstallRequest, InstallTarget,
-    InstalledSkill, LockUse, Overwrite, PackOptions, PackPlan, PlanView, PlannedAction,
-    SignerChange, SignerRules, SkillDiff, UpdateRequest, VerifiedSkill, VerifyScan, plan_pack,
-    remove_abandoned_fetches,
+    InstalledSkill, LockUse, LockedSkill, Overwrite, PackOptions, PackPlan, PlanView,
+    PlannedAction, SignerChange, SignerRules, SkillDiff, UpdateRequest, VerifiedSkill, VerifyScan,
+    plan_pack, remove_abandoned_fetches,
 };
 use metier_policy::{AbsolutePath, TrustedFolder};
 use metier_registry::Root;
 use metier_registry::manage::Backup;
 use metier_skill::{OWN_SKILLS_FOLDER, Source};
-use metier_tools::policy_facts::{absolute, real_path};
+use metier_tools::policy_facts::{absolute, path_below, real_path};
 
-use crate::accepted::{planned_path, trusted_content};
+use crate::accepted::{path_in, trusted_content};
 use crate::agent_targets::link_folders;
 use crate::error::{Error, Result};
 use crate::guard::now;
@@ -263,16 +263,17 @@ impl Metier {
 
     /// Ends following the skills that a plan puts in place: what it brings is no edit of the user's.
     fn unfollow(&self, view: &PlanView) -> Result<()> {
+        let store = self.policy_store()?;
+        let trusted = store.trusted()?;
+        if trusted.iter().all(|record| record.followed_skills.is_empty()) {
+            return Ok(());
+        }
         let landing: Vec<PathBuf> =
             view.landing().map(|skill| real_path(Path::new(&skill.path))).collect();
         let is_it = |folder: &AbsolutePath, path: &str| {
             landing.contains(&real_path(&Path::new(folder.as_str()).join(path)))
         };
-        // Most plans are about none, and need not write.
-        let store = self.policy_store()?;
-        if !landing.is_empty() && store.trusted()?.unfollow(is_it) {
-            store.change_trusted(|all| all.unfollow(is_it))?;
-        }
+        store.change_trusted(|all| all.unfollow(is_it))?;
         Ok(())
     }
 
@@ -296,16 +297,19 @@ impl Metier {
         let folder = real_path(&self.project_top()?);
         let key = absolute(&folder)?;
         let locked = target.locked_skills()?;
+        let Some(root) = path_below(&folder, target.root()) else { return Ok(Vec::new()) };
         let mut trusted = Vec::new();
         let is_new = |action| {
             use PlannedAction::{Add, Adopt, Replace};
             matches!(action, Add | Adopt | Replace)
         };
         for skill in done.skills.iter().filter(|skill| is_new(skill.action)) {
-            let Some(path) = planned_path(&folder, skill) else { continue };
-            let Some(locked) = locked.get(&skill.name).filter(|it| it.tree == skill.tree) else {
+            let is_as_planned = |it: &&LockedSkill| it.tree == skill.tree;
+            let Some(locked) = locked.get(&skill.name).filter(is_as_planned) else { continue };
+            if !metier_fs::is_real_dir(&target.root().join(&skill.name)) {
                 continue;
-            };
+            }
+            let path = path_in(&root, &skill.name);
             trusted.push((skill.name.clone(), path, trusted_content(locked)));
         }
         if trusted.is_empty() {

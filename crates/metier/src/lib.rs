@@ -107,7 +107,7 @@
 //! |---|---|
 //! | `.agent/config.json`, `~/.agent/config.json`, `/etc/metier/config.json` | settings and rules: project, user, administrator |
 //! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
-//! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
+//! | `trust.json`, `contents.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, marks of it, remembered answers, open approvals, which runs are the user's |
 //! | `~/.agent/keys/` | the keys that the user trusts, and the user's own |
 //! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
 //! | `exec/`, `data/`, `backups/`, `journals/`, `fetch/`, `install-requests/` there | folders of running scripts, what skills keep, deleted skills, changes and fetches under way, requests to install |
@@ -182,7 +182,7 @@ pub use metier_cancel::CancelToken;
 pub use metier_model::Model;
 pub use metier_registry::{MemorySkill, SkillSource};
 pub use metier_tools::policy_facts::{changed_since_trusted, trust_status};
-pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
+pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult, TrustMarks};
 pub use open::{Builder, FindOptions, Metier};
 pub use parts::{
     agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, sign, skill, tools,

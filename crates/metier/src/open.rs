@@ -12,7 +12,7 @@ use metier_fs::{ForeignWriter, UserFolders};
 use metier_registry::roots::{Root, SkillPlaces, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
 use metier_skill::{Limits, Profile};
-use metier_tools::PolicyStore;
+use metier_tools::{PolicyStore, TrustMarks};
 use tempfile::TempDir;
 
 use crate::config_files::{self, ConfigFile};
@@ -245,7 +245,8 @@ fn close_state(state: &Path) -> Result<Vec<String>> {
             .with_help(format!("if it is yours: {}", access.remedy())));
     }
     // What cannot be closed is judged below, and where it is written to.
-    let _ = metier_fs::close_state(state, PolicyStore::FILES);
+    let judged = [PolicyStore::FILES, &[TrustMarks::FILE]].concat();
+    let _ = metier_fs::close_state(state, &judged);
     let foreign = PolicyStore::in_state(state).foreign().into_iter();
     Ok(foreign.map(|error| format!("{error}; {}", error.help())).collect())
 }

@@ -13,10 +13,11 @@ use metier_model::{Key, Model, ModelInfo};
 use metier_policy::Invoker;
 use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger, DisplayLevel};
 use metier_registry::{Entry, Index, Scan};
+use metier_skill::text::quoted;
 use metier_tools::{GatedContents, Toolbox};
 
 use crate::catalog::CatalogBudget;
-use crate::chosen_skills::{FirstSkills, chosen_skills};
+use crate::chosen_skills::{FirstSkills, MAX_NAME_CHARS, chosen_skills, unknown_call};
 use crate::error::Result;
 use crate::exec::unseen_workspace;
 use crate::executor::cap_for;
@@ -120,6 +121,12 @@ impl Session {
             None => metier.new_run(new_id())?,
         };
         let chosen = chosen_skills(call.request, call.skills, scan, guard)?;
+        if let Some(name) = unknown_call(call.request, scan) {
+            let name = quoted(&format!("/{name}"), MAX_NAME_CHARS);
+            self.note(&Note::Warning(format!(
+                "there is no skill {name}; it is taken as a part of the request"
+            )));
+        }
         let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
         let asked = CatalogRequest {

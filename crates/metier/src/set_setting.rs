@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use metier_config::{ConfigError, Scope, remove_value, set_value};
+use metier_config::{ConfigError, Scope, add_value, remove_value, set_value};
 use metier_model::Provider;
 use serde_json::Value;
 
@@ -12,6 +12,9 @@ use crate::open::Metier;
 
 /// What of the `model` section belongs to one provider: another one must not get it.
 const OF_ONE_PROVIDER: [&str; 4] = ["base_url", "key_env", "key_command", "params"];
+
+/// The two spellings of one key.
+const ENABLE_SKILLS: [&str; 2] = ["enable_skills", "enableSkills"];
 
 /// Keys that were taken out, each with its value.
 type RemovedKeys = Vec<(String, Value)>;
@@ -45,13 +48,29 @@ impl Metier {
         }
         let path: Vec<&str> = key.split('.').collect();
         let changed = self.edit_config(Scope::User, |text, file| {
-            let set = |value: &Value| set_value(text, file, Scope::User, &path, value);
-            let as_text = Value::from(value);
-            match serde_json::from_str(value) {
-                // `5` may be meant as a text.
-                Ok(json) => set(&json).or_else(|errors| set(&as_text).map_err(|_| errors)),
-                Err(_) => set(&as_text),
-            }
+            // The other spelling of the key would still count.
+            let text = match ENABLE_SKILLS.iter().position(|it| *it == key) {
+                Some(at) => remove_value(text, file, Scope::User, &[ENABLE_SKILLS[1 - at]])?,
+                None => text.to_owned(),
+            };
+            let set = |value: &Value| set_value(&text, file, Scope::User, &path, value);
+            json_or_text(value, set)
+        })?;
+        Ok(SettingChange { file, changed, removed: Vec::new() })
+    }
+
+    /// Adds a value to a list (such as `sources.allow`) of the user's configuration file. One that the list has
+    /// already is not added again.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Metier::set_setting`], and where the setting is not a list.
+    pub fn add_setting(&self, key: &str, value: &str) -> Result<SettingChange> {
+        let file = self.config_target(Scope::User)?;
+        let path: Vec<&str> = key.split('.').collect();
+        let changed = self.edit_config(Scope::User, |text, file| {
+            let add = |value: &Value| add_value(text, file, Scope::User, &path, value);
+            json_or_text(value, add)
         })?;
         Ok(SettingChange { file, changed, removed: Vec::new() })
     }
@@ -72,6 +91,19 @@ impl Metier {
             }
         })?;
         Ok((changed, removed))
+    }
+}
+
+/// Writes a value that was typed: JSON, or a text without quotes.
+fn json_or_text(
+    typed: &str,
+    write: impl Fn(&Value) -> std::result::Result<String, Vec<ConfigError>>,
+) -> std::result::Result<String, Vec<ConfigError>> {
+    let as_text = Value::from(typed);
+    match serde_json::from_str(typed) {
+        // `5` may be meant as a text.
+        Ok(json) => write(&json).or_else(|errors| write(&as_text).map_err(|_| errors)),
+        Err(_) => write(&as_text),
     }
 }
 

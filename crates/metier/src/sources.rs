@@ -50,17 +50,6 @@ impl Metier {
 
     /// Adds a pattern to the user's `sources.allow`, so that it is not asked about again.
     pub fn allow_source(&self, pattern: &str) -> Result<SettingChange> {
-        let rules = self.settings().sources.rules.iter();
-        let mut own = rules.filter(|rules| rules.scope == SourceRuleScope::User);
-        let mut list = own.next().and_then(|rules| rules.allow.clone()).unwrap_or_default();
-        if !list.iter().any(|it| it == pattern) {
-            list.push(pattern.to_owned());
-        }
-        let list = serde_json::Value::from(list);
-        let changed = self.edit_config(Scope::User, |text, file| {
-            metier_config::set_value(text, file, Scope::User, &["sources", "allow"], &list)
-        })?;
-        let file = self.config_target(Scope::User)?;
-        Ok(SettingChange { file, changed, removed: Vec::new() })
+        self.add_setting("sources.allow", pattern)
     }
 }

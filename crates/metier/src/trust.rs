@@ -15,7 +15,7 @@ use metier_tools::policy_facts::{
     skill_content,
 };
 use metier_tools::trusted_texts::MAX_TEXT_BYTES;
-use metier_tools::{PolicyStore, TrustedTexts};
+use metier_tools::{PolicyStore, TrustMarks, TrustedTexts};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -292,6 +292,15 @@ impl Metier {
     /// The folders that the user trusts.
     pub fn trusted_folders(&self) -> Result<TrustedFolders> {
         Ok(self.policy_store()?.trusted()?)
+    }
+
+    /// Marks of trust for a list of skills. Without a home directory nothing of a project is trusted.
+    pub fn trust_marks(&self) -> TrustMarks {
+        let trusted = self.trusted_folders().unwrap_or_default();
+        match self.require_user_folders() {
+            Ok(user) => TrustMarks::in_state(trusted, &user.state, now()),
+            Err(_) => TrustMarks::new(trusted),
+        }
     }
 
     /// The answers that are remembered, oldest first, each with whether it still counts.

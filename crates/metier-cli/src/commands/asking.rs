@@ -28,9 +28,10 @@ pub(super) struct SourceTalk {
 impl SourceTalk {
     /// `yes` answers for sources that the person named.
     pub(super) fn new(json: bool, yes: bool, lists: bool) -> Self {
-        let asking =
-            Asking { can_ask: prompt::can_ask(json), yes, lists, answers: Mutex::default() };
-        Self { asking: Arc::new(asking), line: Arc::new(FetchLine::new()) }
+        let line = Arc::new(FetchLine::new());
+        let (can_ask, answers) = (prompt::can_ask(json), Mutex::default());
+        let asking = Asking { can_ask, yes, lists, line: line.clone(), answers };
+        Self { asking: Arc::new(asking), line }
     }
 
     /// The same folder, with these questions.
@@ -58,6 +59,8 @@ struct Asking {
     yes: bool,
     /// Only a list is wanted: nothing is picked.
     lists: bool,
+    /// What a question takes the place of.
+    line: Arc<FetchLine>,
     /// Sources are read side by side: the thread that holds it may ask.
     answers: Mutex<HostAnswers>,
 }
@@ -84,6 +87,7 @@ impl InstallQuestions for Asking {
         if let Some(given) = answers.given.get(&key) {
             return *given;
         }
+        self.line.clear();
         let host = safe(&question.host).into_owned();
         print_note(&format!("{} is not among your allowed sources", paint(BOLD, &host)));
         if question.origin == SourceOrigin::Recorded {
@@ -118,6 +122,7 @@ impl InstallQuestions for Asking {
         if !self.can_ask {
             return None;
         }
+        self.line.clear();
         for (number, skill) in skills.iter().enumerate() {
             let line = fold_line(&skill.description);
             let short: String = line.chars().take(DESCRIPTION_CHARS).collect();

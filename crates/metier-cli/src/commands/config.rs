@@ -29,6 +29,7 @@ Examples:
   metier config --json
   metier config set model openai:gpt-5-mini
   metier config set budgets.turns 20
+  metier config add sources.allow github.com/anthropics
   metier config schema > config.schema.json")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
@@ -47,6 +48,13 @@ enum What {
     /// provider (its address, key and parameters) is taken out and shown.
     Set {
         /// The key, such as `model`, `profile` or `budgets.turns`.
+        key: String,
+        /// The value: JSON, or a text without quotes.
+        value: String,
+    },
+    /// Add a value to a list of your own configuration file; what is in the list stays.
+    Add {
+        /// The key of a list, such as `sources.allow`.
         key: String,
         /// The value: JSON, or a text without quotes.
         value: String,
@@ -84,6 +92,8 @@ struct Configuration {
 pub(crate) struct Schema(pub(crate) Value);
 
 struct Set {
+    /// `=`, or `has` where a value was added to a list.
+    verb: &'static str,
     key: String,
     value: String,
     change: SettingChange,
@@ -94,11 +104,16 @@ pub(crate) fn schema() -> Box<dyn Output> {
 }
 
 pub(crate) fn run(args: &ConfigArgs, context: &Context) -> Result<Box<dyn Output>> {
-    if let Some(What::Set { key, value }) = &args.what {
-        let change = context.metier.set_setting(key, value)?;
-        return Ok(Box::new(Set { key: key.clone(), value: value.clone(), change }));
-    }
-    Ok(show(context))
+    let (key, value, verb, change) = match &args.what {
+        Some(What::Set { key, value }) => {
+            (key, value, "=", context.metier.set_setting(key, value)?)
+        }
+        Some(What::Add { key, value }) => {
+            (key, value, "has", context.metier.add_setting(key, value)?)
+        }
+        Some(What::Show | What::Schema) | None => return Ok(show(context)),
+    };
+    Ok(Box::new(Set { verb, key: key.clone(), value: value.clone(), change }))
 }
 
 fn show(context: &Context) -> Box<dyn Output> {
@@ -129,9 +144,9 @@ impl Output for Set {
         let file = path_text(&self.change.file);
         let (key, value) = (safe(&self.key), safe(&self.value));
         if self.change.changed {
-            writeln!(out, "{key} = {value} in {file}")?;
+            writeln!(out, "{key} {} {value} in {file}", self.verb)?;
         } else {
-            writeln!(out, "{key} is {value} already in {file}")?;
+            writeln!(out, "{key} {} {value} already in {file}", self.verb)?;
         }
         for (key, value) in &self.change.removed {
             let value = value.to_string();

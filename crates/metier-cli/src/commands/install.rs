@@ -250,10 +250,12 @@ fn install_into(
     let is_named =
         args.source.is_some() && args.origin != Some(SourceOrigin::Recorded) && !plan.led_elsewhere;
     let is_confirmed = is_named || seen == PlanSeen::Shown;
-    if is_confirmed {
+    let untrusted = if is_confirmed {
         context.metier.trust_installed(&target, &plan)?;
-    }
-    let untrusted = !is_confirmed && !target.is_users();
+        false
+    } else {
+        !context.metier.untrusted_installed(&target, &plan)?.is_empty()
+    };
     let off = switched_off(context, &target, &plan);
     Ok(Installed { dry_run: false, plan, listed: false, untrusted, off })
 }
@@ -326,13 +328,11 @@ fn dependencies(args: &InstallArgs) -> Dependencies {
 }
 
 /// Says how what was installed without being shown gets trusted.
-pub(super) fn note_untrusted(plan: &PlanView) {
-    if plan.changes_skills() {
-        print_note(&paint(
-            DIM,
-            "not trusted yet: no one has seen it; `metier trust` shows it and trusts it",
-        ));
-    }
+pub(super) fn note_untrusted() {
+    print_note(&paint(
+        DIM,
+        "not trusted yet: no one has seen it; `metier trust` shows it and trusts it",
+    ));
 }
 
 impl Output for Installed {
@@ -364,7 +364,7 @@ impl Output for Installed {
                 print_note(&line);
             }
             if self.untrusted {
-                note_untrusted(&self.plan);
+                note_untrusted();
             }
             for (name, command) in &self.off {
                 let off = paint(YELLOW, "switched off");

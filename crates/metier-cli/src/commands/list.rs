@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
+use metier::TrustMarks;
 use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
 use metier::registry::{Change, ChangeKind, Conflict, Entry, Ignored, RootReport, Scan, parallel};
 use metier::skill::{Code, Source};
-use metier::trust_status;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
@@ -53,7 +53,7 @@ pub(crate) struct ListArgs {
 
 struct Listing {
     scan: Arc<Scan>,
-    trusted: TrustedFolders,
+    marks: TrustMarks,
     all: bool,
     source: Option<Source>,
 }
@@ -66,25 +66,27 @@ pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Out
     let scan = metier.skills();
     // Only a project's skills need trust. Without a home directory there is none.
     let entries = scan.index.entries().iter().chain(scan.index.shadowed());
-    let trusted = if entries.into_iter().any(|entry| entry.source == Source::Project) {
-        metier.trusted_folders().unwrap_or_default()
+    let marks = if entries.into_iter().any(|entry| entry.source == Source::Project) {
+        metier.trust_marks()
     } else {
-        TrustedFolders::default()
+        TrustMarks::new(TrustedFolders::default())
     };
-    Box::new(Listing { scan, trusted, all: args.all, source: args.source })
+    Box::new(Listing { scan, marks, all: args.all, source: args.source })
 }
 
 impl Output for Listing {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\"skills\":")?;
-        write_entries(&self.chosen(self.scan.index.entries()), &self.trusted, out)?;
+        write_entries(&self.chosen(self.scan.index.entries()), &self.marks, out)?;
         if self.all || self.source.is_some() {
             out.write_all(b",\"shadowed\":")?;
-            write_entries(&self.chosen(self.scan.index.shadowed()), &self.trusted, out)?;
+            write_entries(&self.chosen(self.scan.index.shadowed()), &self.marks, out)?;
         }
         out.write_all(b",\"report\":")?;
         serde_json::to_writer(&mut *out, &self.scan.report)?;
-        out.write_all(b"}")
+        out.write_all(b"}")?;
+        self.marks.remember();
+        Ok(())
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -96,6 +98,7 @@ impl Output for Listing {
             self.others(out)?;
         }
         out.flush()?;
+        self.marks.remember();
         print_note(&self.totals());
         for line in self.named_roots_missed() {
             let warning = paint(RED, "error");
@@ -138,7 +141,7 @@ impl Listing {
         // Whether a project's skill is still what was trusted follows from its files.
         let cells = |(entry, mark): (&Entry, &str)| {
             let name = safe(entry.name().as_str()).into_owned();
-            vec![name, entry.source.to_string(), marked(entry, mark, &self.trusted)]
+            vec![name, entry.source.to_string(), marked(entry, mark, &self.marks)]
         };
         for row in parallel::map(rows, 64, || (), |(), row| cells(row)) {
             table.row(row);
@@ -254,21 +257,21 @@ pub(crate) fn shadowed_ids(conflict: &Conflict) -> Vec<String> {
 }
 
 /// The description of a skill after its marks.
-fn marked(entry: &Entry, first: &str, trusted: &TrustedFolders) -> String {
-    let mut marks = first.to_owned();
+fn marked(entry: &Entry, first: &str, marks: &TrustMarks) -> String {
+    let mut text = first.to_owned();
     if !entry.enabled {
-        marks.push_str("[off] ");
+        text.push_str("[off] ");
     }
     if entry.skill.controls.disable_model_invocation {
-        marks.push_str("[user only] ");
+        text.push_str("[user only] ");
     }
     if entry.diagnostics.iter().any(|it| it.code == Code::AllowedToolsUnknown) {
-        marks.push_str("[unknown tool] ");
+        text.push_str("[unknown tool] ");
     }
-    if let Some(mark) = trust_status(entry, trusted).mark() {
-        marks.push_str(&format!("[{mark}] "));
+    if let Some(mark) = marks.of(entry).mark() {
+        text.push_str(&format!("[{mark}] "));
     }
-    format!("{marks}{}", fold_line(&entry.skill.description))
+    format!("{text}{}", fold_line(&entry.skill.description))
 }
 
 pub(crate) fn path_text(path: &Path) -> String {
@@ -278,7 +281,7 @@ pub(crate) fn path_text(path: &Path) -> String {
 /// A JSON list of entries, each with whether it is trusted.
 fn write_entries(
     entries: &[Arc<Entry>],
-    trusted: &TrustedFolders,
+    marks: &TrustMarks,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // More than the entries of real skills take in the mean, with what is wrong with them.
@@ -288,7 +291,7 @@ fn write_entries(
         // Inside the object.
         bytes.pop();
         bytes.extend_from_slice(b",\"trust\":\"");
-        bytes.extend_from_slice(trust_status(entry, trusted).as_str().as_bytes());
+        bytes.extend_from_slice(marks.of(entry).as_str().as_bytes());
         bytes.extend_from_slice(b"\"}");
     };
     write_rows(entries, ENTRY_BYTES, render, out)

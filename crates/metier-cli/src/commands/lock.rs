@@ -22,8 +22,8 @@ const MAX_LOCK_BYTES: u64 = 16 << 20;
 ///
 /// --export writes skills-lock.json, from which `npx skills experimental_install` restores. --import installs what the
 /// record of another installer names: skills-lock.json, .skill-lock.json, skills.lock (JSON), skills.lock.json of OCI
-/// installers, apm.lock.yaml, or the .openskills.json or .skillkit.json in a skill's folder. Each source shows its
-/// plan. One that fails does not stop the others; exit code 1 says that something is missing.
+/// installers, apm.lock.yaml, toolhive.lock.yaml, origins.json of SkillPort, or the .openskills.json, .skillkit.json or
+/// SKILL.md (as gh notes its source) in a skill's folder. Each source shows its plan. One that fails does not stop the others; exit code 1 says that something is missing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,7 @@ Examples:
   metier lock --import ~/.agents/.skill-lock.json --user --yes")]
 pub(crate) struct LockArgs {
     /// Write the installed skills to FILE, as skills-lock.json. Other skills in it stay.
-    #[arg(long, value_name = "FILE", required_unless_present = "import")]
+    #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// Install what FILE names.
     #[arg(long, value_name = "FILE", conflicts_with = "export")]

@@ -101,6 +101,14 @@ pub(crate) fn run(args: &TrustArgs, global: &GlobalArgs) -> Result<Box<dyn Outpu
         let trusted = plan.grant_following()?;
         return Ok(Box::new(Granted { trusted, is_shown: true }));
     }
+    let skills = plan.trusted().skills.len();
+    if !can_ask && !args.yes && skills > 0 {
+        let skills = count(skills, "skill");
+        return Err(CommandError::needs_approval(format!(
+            "trusting {skills} needs your confirmation"
+        ))
+        .help("read them, then: metier trust --yes; at a terminal they are shown first"));
+    }
     let asks = can_ask && !args.yes;
     if asks {
         review(plan.trusted());

@@ -125,7 +125,7 @@ pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Bo
     if seen == PlanSeen::Shown {
         context.metier.trust_installed(&target, &plan)?;
     }
-    let untrusted = seen == PlanSeen::NotShown && !target.is_users();
+    let untrusted = !context.metier.untrusted_installed(&target, &plan)?.is_empty();
     Ok(Box::new(Updated { dry_run: false, plan, named, untrusted }))
 }
 
@@ -160,7 +160,7 @@ impl Output for Updated {
             print_note(&line);
         }
         if self.untrusted {
-            note_untrusted(&self.plan);
+            note_untrusted();
         }
         Ok(())
     }

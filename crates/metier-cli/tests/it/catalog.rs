@@ -135,7 +135,7 @@ fn the_configuration_sets_format_and_budget() {
 fn files_and_bodies_are_shown_where_the_format_says_so() {
     let home = skills();
     home.write("project/.agents/skills/photos/scripts/sort.py", "print()");
-    assert_eq!(run(&home, &["trust"]).code, 0, "or its bodies are not shown");
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0, "or its bodies are not shown");
     let awareness = run(&home, &["catalog", "--format", "awareness"]).stdout;
     assert!(awareness.contains("  Files: SKILL.md, scripts/\n"), "{awareness}");
     let direct = run(&home, &["catalog", "--format", "direct"]).stdout;

@@ -87,7 +87,7 @@ fn three() -> TestHome {
 #[test]
 fn a_flag_names_the_source_on_every_command_that_takes_a_skill() {
     let home = three();
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     let text = |args: &[&str]| run(&home, args).stdout;
     for (source, words) in [("project", "From the project."), ("user", "From the user.")] {
         let seen = text(&["inspect", "csv-summary", "--source", source]);

@@ -100,7 +100,7 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
 fn the_document_has_stable_keys() {
     let home = TestHome::new();
     skill(&home, &format!("{ROOT}/one"), "# One\n\nDo it.\n");
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     let document = json(&home, &["doctor", "--json"]);
     assert_eq!(keys(&document), ["findings", "roots", "sandbox", "skills", "totals"]);
     assert_eq!(document["findings"], json!([]));
@@ -175,7 +175,7 @@ fn a_reference_to_a_file_that_is_not_there_names_the_one_that_is_meant() {
     {
         home.write(&format!("{ROOT}/pdf/{file}"), "text");
     }
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     let document = json(&home, &["doctor", "--json"]);
     let found: Vec<(&str, u64, &str)> = document["findings"]
         .as_array()
@@ -336,7 +336,7 @@ fn long_lists_are_cut_unless_all_is_asked_for() {
     for at in 0..15 {
         skill(&home, &format!("{ROOT}/s{at:02}"), "See [a](references/a.md).\n");
     }
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     let page = run(&home, &["doctor"]).stdout;
     let more = format!("and {} more (metier doctor --all)", 5 + builtin());
     assert_eq!(page.matches(&more).count(), 1, "{page}");

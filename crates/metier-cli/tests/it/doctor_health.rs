@@ -79,6 +79,20 @@ fn a_rule_that_matches_nothing_known_is_a_warning_with_its_line() {
 }
 
 #[test]
+fn a_rule_of_an_agent_that_matches_nothing_known_is_a_warning_too() {
+    let home = TestHome::new();
+    home.write(
+        "home/.agent/config.json",
+        r#"{ "agents": { "x": { "permissions": { "skil": { "*": "deny" }, "skill": { "zzz-*": "deny" } } } } }"#,
+    );
+    let (_, found) = findings(&home, "rule-unmatched");
+    let messages: Vec<&str> = found.iter().filter_map(|it| it["message"].as_str()).collect();
+    assert_eq!(messages.len(), 2, "{found:?}");
+    assert!(messages.iter().any(|it| it.contains("skil *")), "{messages:?}");
+    assert!(messages.iter().any(|it| it.contains("zzz-*")), "{messages:?}");
+}
+
+#[test]
 fn a_rule_may_name_a_skill_as_skill_slash_name() {
     let home = TestHome::new();
     home.skill("home/.agents/skills/zz", "zz", "Is denied.");

@@ -196,7 +196,7 @@ fn untrusted_skills_stop_a_run_before_its_first_case() {
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("metier trust"), "{}", ran.stderr);
     assert!(!home.project().join(".agent/evals/results").exists());
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_ne!(run(&home, &["eval"]).code, 3);
 }
 
@@ -376,7 +376,7 @@ fn two_skills_that_say_the_same_are_named_with_their_words() {
         "billing",
         "Makes invoices. Use when the user asks for making invoices, totals of invoices.",
     );
-    run(&home, &["trust"]);
+    run(&home, &["trust", "--yes"]);
     let shown = run(&home, &["eval", "overlap", "ledger", "--json"]);
     let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     let pair = &shown["pairs"][0];

@@ -39,16 +39,16 @@ fn a_skill_that_no_case_names_is_part_of_every_result() {
     let folder = home.skill("project/.agent/skills/own", "own", "Owns things. Use for owning.");
     let model = scripted(&home, &json!([select(&["own"]), answer("done")]));
     let args = ["eval", "run", "--model", model];
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!((count(&home, &args), count(&home, &args)), (1, 1), "used again");
     let file = folder.join("SKILL.md");
     let text = std::fs::read_to_string(&file).expect("a skill");
     std::fs::write(&file, format!("{text}\nDo it another way.\n")).expect("writes");
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!(count(&home, &args), 2, "its text has changed");
     std::fs::create_dir_all(folder.join("references")).expect("dir");
     std::fs::write(folder.join("references/more.md"), "More.\n").expect("writes");
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!(count(&home, &args), 3, "a file of it is new");
 }
 

@@ -120,7 +120,7 @@ fn an_untrusted_skill_that_another_hides_stops_the_run_too() {
     let mine = home.path().join("mine").display().to_string();
     let ran = run(&home, &["eval", "run", "--root", &mine]);
     assert!(ran.code == 3 && ran.stderr.contains("not trusted"), "{ran:?}");
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     // The hidden one is another skill than the one that is expected.
     let hidden = json!({"action": {"type": "select_skills", "reason": "r",
         "skills": [{"name": "pdf", "source": "project"}]}});
@@ -140,7 +140,7 @@ fn a_skill_that_no_model_is_shown_was_not_missed() {
         "project/.agent/skills/quiet/SKILL.md",
         "---\nname: quiet\ndescription: Works quietly.\ndisable-model-invocation: true\n---\nText.\n",
     );
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     for (skill, more) in
         [("quiet", &[][..]), ("csv-summary", &["--deny", "load_skill:csv-summary"])]
     {

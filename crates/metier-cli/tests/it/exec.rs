@@ -410,7 +410,7 @@ fn a_project_is_trusted_by_its_content() {
     let exec =
         |args: &[&str]| run(&home, &[&["exec"], args, &["theirs", "scripts/run.sh"]].concat());
     assert_eq!(exec(&["--yes"]).code, 3, "an untrusted project's scripts do not run");
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!(exec(&[]).code, 3, "trusted, it still asks");
     if holds(&home) {
         assert_eq!(exec(&["--yes"]).stdout, "ran\n");

@@ -44,14 +44,21 @@ fn an_unknown_host_sees_no_connection_until_someone_allows_it() {
     assert_eq!(server.connections(), 0);
     let output = run(&home, &["install", &url]);
     assert!(
-        output.stderr.contains(&format!(
-            "metier config set sources.allow '[\"http://{}\"]'",
-            server.address()
-        )),
+        output
+            .stderr
+            .contains(&format!("metier config add sources.allow 'http://{}'", server.address())),
         "{output:?}"
     );
-    let set = format!("[\"http://{}\"]", server.address());
-    assert_eq!(run(&home, &["config", "set", "sources.allow", &set]).code, 0, "the advice works");
+    home.write("home/.agent/config.json", r#"{"sources": {"allow": ["kept.test"]}}"#);
+    let pattern = format!("http://{}", server.address());
+    let add = ["config", "add", "sources.allow", &pattern];
+    assert_eq!(run(&home, &add).code, 0, "the advice works");
+    let allowed = run(&home, &["config", "--json"]).json();
+    let settings = allowed["settings"].as_array().expect("settings");
+    let list = settings.iter().find(|it| it["key_path"] == "sources.allow").expect("the list");
+    assert_eq!(list["value"], json!(["kept.test", pattern]), "what was allowed before stays");
+    let again = run(&home, &add);
+    assert!(again.stdout.contains("already"), "{again:?}");
     assert_eq!(run(&home, &["install", &url, "--list"]).stdout, "pdf  Fill PDF forms.\n");
     assert!(server.connections() > 0);
 }

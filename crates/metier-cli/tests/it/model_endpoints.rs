@@ -182,6 +182,27 @@ fn config_set_writes_the_users_file_and_keeps_the_rest_of_it() {
 }
 
 #[test]
+fn either_spelling_of_a_key_takes_the_place_of_the_other() {
+    let home = project();
+    let set = |key: &str, value: &str| home.run(METIER, &["config", "set", key, value]).code;
+    let value = || {
+        let shown = home.run(METIER, &["config", "--json"]).json();
+        let settings = shown["settings"].as_array().expect("settings").clone();
+        settings.into_iter().find(|it| it["key_path"] == "enable_skills").expect("the key")["value"]
+            .clone()
+    };
+    for (key, word) in [
+        ("enableSkills", false),
+        ("enable_skills", true),
+        ("enableSkills", false),
+        ("enableSkills", true),
+    ] {
+        assert_eq!(set(key, &word.to_string()), 0, "{key}");
+        assert_eq!(value(), word, "{key}");
+    }
+}
+
+#[test]
 fn the_schema_of_scripts_names_every_kind_of_reply() {
     let home = project();
     let schema = home.run(METIER, &["models", "script-schema"]).json();

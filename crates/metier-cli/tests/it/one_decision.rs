@@ -123,7 +123,7 @@ fn a_prompt_shows_only_bodies_that_load_without_a_question_each_with_its_decisio
     assert!(!prompts(&server).contains("mine") && !prompts(&server).contains(BODY));
 
     // Trust is an answer; a body that changed since is not covered by it.
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     let (server, _) = direct_run(&home, &json!([]));
     assert!(prompts(&server).contains(&format!("{BODY}-theirs")));
     home.write("project/.agents/skills/theirs/references/a.md", "changed");
@@ -226,7 +226,7 @@ fn a_question_about_reading_is_answered_by_a_person_or_a_flag() {
         assert_eq!(output.code, 0, "{output:?}");
         assert!(output.stdout.contains(BODY), "{output:?}");
     }
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     for args in commands {
         assert_eq!(run(&home, args).code, 0, "{args:?}");
     }

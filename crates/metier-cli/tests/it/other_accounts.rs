@@ -103,7 +103,7 @@ fn state_is_the_users_alone_whatever_the_umask() {
     let model = scripted(&home, &json!([write, answer("done")]));
     for (args, code) in [
         (&["refresh"][..], 0),
-        (&["trust"], 0),
+        (&["trust", "--yes"], 0),
         (&["delete", "--yes", "old"], 0),
         (&["run", "do it", "--model", model], 3),
         (&["exec", "pdf", "scripts/fill.sh"], 3),
@@ -148,7 +148,7 @@ fn state_that_is_found_open_is_closed() {
 #[test]
 fn trust_and_answers_that_others_can_write_count_as_empty() {
     let home = project();
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!(effect(&home, &["load_skill", "deploy"]), "allow");
     let fill = ["run_script", "scripts/fill.sh", "--skill", "pdf"];
     let asked = json(&home, &[&["explain", "--json"], &fill[..]].concat());
@@ -183,7 +183,9 @@ fn trust_and_answers_that_others_can_write_count_as_empty() {
         assert!(listed.stderr.contains(&format!("chmod o-w '{}'", file.display())), "{listed:?}");
     }
     assert!(listed.stdout.is_empty(), "{listed:?}");
-    for args in [&["trust", "--json"][..], &["permissions", "forget", "0123456789ab", "--json"]] {
+    for args in
+        [&["trust", "--yes", "--json"][..], &["permissions", "forget", "0123456789ab", "--json"]]
+    {
         let error = document(&home, &run(&home, args), 1);
         assert_eq!(error["error"]["code"], "state-foreign", "{error}");
         assert!(error["error"]["help"].as_str().expect("help").contains("chmod o-w"), "{error}");
@@ -235,7 +237,7 @@ fn state_of_another_account_is_not_used() {
     if !give_away(&state(&home, "")) {
         return;
     }
-    for args in [&["list", "--json"][..], &["trust", "--json"]] {
+    for args in [&["list", "--json"][..], &["trust", "--yes", "--json"]] {
         let error = document(&home, &run(&home, args), 1);
         assert_eq!(error["error"]["code"], "state-foreign", "{error}");
     }
@@ -320,7 +322,7 @@ fn an_ordinary_account_is_held_to_the_same() {
         let mut command = home.command(&binary.to_string_lossy());
         TestHome::finish(command.uid(65534).gid(65534).args(args))
     };
-    for args in [&["refresh"][..], &["trust"], &["list"]] {
+    for args in [&["refresh"][..], &["trust", "--yes"], &["list"]] {
         let output = as_nobody(args);
         assert_eq!((output.code, output.stderr.contains("warning")), (0, false), "{output:?}");
     }

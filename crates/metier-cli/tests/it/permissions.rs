@@ -189,7 +189,7 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
     let home = project();
     let ship = ["run_script", "scripts/ship.sh", "--skill", "deploy"];
     assert_eq!(effect(&home, &ship), "deny");
-    insta::assert_snapshot!(shown(&home, &run(&home, &["trust"])), @"
+    insta::assert_snapshot!(shown(&home, &run(&home, &["trust", "--yes"])), @"
     exit: 0
     ---- stdout
     trusted [T]/project: 1 skill
@@ -211,7 +211,7 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
     assert_eq!(report["effect"], "ask");
     let reason = report["reason"].as_str().expect("a reason");
     assert!(reason.contains("has changed since"), "{reason}");
-    insta::assert_snapshot!(shown(&home, &run(&home, &["trust"])), @"
+    insta::assert_snapshot!(shown(&home, &run(&home, &["trust", "--yes"])), @"
     exit: 0
     ---- stdout
     trusted [T]/project: 1 skill
@@ -248,7 +248,8 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
 #[test]
 fn trust_is_kept_for_a_named_folder_and_listed() {
     let home = project();
-    let trusted = document(&home, &run_in(&home, "home", &["trust", "../project", "--json"]), 0);
+    let trusted =
+        document(&home, &run_in(&home, "home", &["trust", "--yes", "../project", "--json"]), 0);
     assert_eq!(keys(&trusted), ["digest", "folder", "followed", "left_out", "skills"]);
     assert_eq!(trusted["folder"], "[T]/project");
     assert_eq!(trusted["skills"][0]["id"], "project:deploy");
@@ -258,7 +259,7 @@ fn trust_is_kept_for_a_named_folder_and_listed() {
     assert_eq!(listed["folders"][0]["digest"], trusted["digest"]);
     let file = home.home().join(".local/state/metier/trust.json");
     assert!(file.exists(), "outside the project");
-    let nothing = document(&home, &run(&home, &["trust", "--json", ".git"]), 1);
+    let nothing = document(&home, &run(&home, &["trust", "--yes", "--json", ".git"]), 1);
     assert_eq!(nothing["error"]["code"], "nothing-to-trust");
     let gone = document(&home, &run(&home, &["untrust", "--json", "no/such/folder"]), 0);
     assert_eq!(gone["changed"], false);
@@ -338,9 +339,11 @@ fn answers_are_listed_used_and_forgotten() {
 fn records_that_cannot_be_read_stop_the_command() {
     let home = project();
     home.write("home/.local/state/metier/trust.json", "{");
-    for args in
-        [&["explain", "grep", ".", "--json"][..], &["trust", "--json"], &["untrust", "--json"]]
-    {
+    for args in [
+        &["explain", "grep", ".", "--json"][..],
+        &["trust", "--yes", "--json"],
+        &["untrust", "--json"],
+    ] {
         let error = document(&home, &run(&home, args), 1);
         assert_eq!(error["error"]["code"], "state-unreadable", "{args:?}");
     }
@@ -356,7 +359,11 @@ fn many_that_trust_at_once_lose_nothing() {
         .map(|at| {
             let mut command = home.command(METIER);
             let folder = home.path().join(format!("p{at}"));
-            command.arg("trust").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .args(["trust", "--yes"])
+                .arg(folder)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             command.spawn().expect("starts")
         })
         .collect();

@@ -170,7 +170,8 @@ fn the_manual_is_printed_or_written_page_by_page() {
     assert!(page.stdout.contains(".TH METIER 1"), "{}", page.stdout);
     let written = run(&home, &["man", "--dir", "share/man1"]);
     assert_eq!((written.code, &*written.stderr), (0, ""));
-    let inner = ["audit-verify", "config-schema", "config-set", "config-show"].map(str::to_owned);
+    let inner = ["audit-verify", "config-add", "config-schema", "config-set", "config-show"]
+        .map(str::to_owned);
     let inner = inner.into_iter().chain(["models-script-schema", "models-test"].map(str::to_owned));
     let inner = inner.chain(["permissions-forget", "permissions-list"].map(str::to_owned));
     let keys = ["keys-forget", "keys-generate", "keys-list", "keys-trust"].map(str::to_owned);

@@ -67,6 +67,10 @@ fn a_mistyped_call_says_what_was_meant_and_runs_nothing() {
     // A path is not a call.
     let path = run(&home, &["run", "/etc/hosts is broken"]);
     assert_ne!(path.code, 2, "{path:?}");
+    let folder = run(&home, &["run", "/tmp is full"]);
+    assert!(!folder.stderr.contains("there is no skill"), "{folder:?}");
+    let unknown = run(&home, &["run", "/zzzzz x"]);
+    assert!(unknown.stderr.contains("there is no skill `/zzzzz`"), "{unknown:?}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn an_untrusted_project_skill_is_asked_about_and_not_sent() {
     let output = run_keyed(&home, &["run", "do what theirs says"]);
     assert_eq!(output.code, 3, "{output:?}");
     assert!(server.asked().iter().all(|request| !request.body.contains("Only after trust")));
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     let resumed = run_keyed(&home, &["resume", "last"]);
     assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "read it\n"), "{resumed:?}");
     assert!(server.asked()[1].body.contains("Only after trust"), "now it is sent");

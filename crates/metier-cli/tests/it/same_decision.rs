@@ -149,7 +149,7 @@ fn an_unreadable_configuration_starts_nothing() {
         &["catalog"],
         &["tools"],
         &["explain", "load_skill", "work"],
-        &["trust"],
+        &["trust", "--yes"],
     ] {
         let output = run(&home, args);
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{args:?} {output:?}");

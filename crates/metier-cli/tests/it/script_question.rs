@@ -158,7 +158,7 @@ fn the_question_says_what_the_script_may_touch_and_shows_its_text() {
         "---\nname: clone\ndescription: Cloned.\n---\n",
     );
     home.write("project/.agents/skills/clone/scripts/run.sh", "echo cloned\n");
-    assert_eq!(run(&home, &["trust", "."]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes", "."]).code, 0);
     let way = ["exec", "clone", "scripts/run.sh"];
     let (seen, _, _) = at_terminal(&home, &way, &["y\n"]).expect("a terminal");
     assert!(seen.contains("it came with the project: "), "{seen}");

@@ -102,3 +102,36 @@ fn an_unreadable_record_of_another_installer_is_named() {
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stderr.contains("skills-lock.json: EOF"), "{output:?}");
 }
+
+#[test]
+fn what_was_nearly_typed_is_named() {
+    let home = installed();
+    home.write("project/packs/notes.txt", "");
+    for (args, near) in [
+        (&["install", "./packs/note.txt"][..], "`./packs/notes.txt`"),
+        (&["uninstall", "pfd"], "`pdf`"),
+        (&["update", "pfd"], "`pdf`"),
+        (&["verify", "pfd"], "`pdf`"),
+        (&["diff", "pfd"], "`pdf`"),
+    ] {
+        let error = run(&home, &[args, &["--json"]].concat()).json()["error"].clone();
+        assert_eq!(error["help"], format!("did you mean {near}?"), "{args:?}: {error}");
+    }
+    let error = run(&home, &["install", "", "--json"]).json()["error"].clone();
+    assert_eq!(error["code"], "bad-source", "{error}");
+}
+
+/// What was trusted, came back with the same files and is trusted still.
+#[test]
+fn what_is_trusted_is_not_called_untrusted_when_it_comes_back() {
+    let home = installed();
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    fs::remove_dir_all(home.project().join(".agent/skills/pdf")).expect("removes");
+    let back = run(&home, &["install", "--yes"]);
+    assert_eq!(back.code, 0, "{back:?}");
+    assert!(!format!("{}{}", back.stdout, back.stderr).contains("not trusted"), "{back:?}");
+    fs::remove_dir_all(home.project().join(".agent/skills/pdf")).expect("removes");
+    assert_eq!(run(&home, &["untrust"]).code, 0);
+    let back = run(&home, &["install", "--yes"]);
+    assert!(format!("{}{}", back.stdout, back.stderr).contains("not trusted yet"), "{back:?}");
+}

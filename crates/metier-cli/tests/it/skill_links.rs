@@ -57,7 +57,7 @@ fn a_skill_whose_skill_md_is_a_link_is_neither_trusted_nor_run() {
         }
         home.write(&format!("{SKILL}/scripts/run.sh"), "echo it ran\n");
         let target = linked(&home, way);
-        let trusted = json(&home, &["trust", "--json"]);
+        let trusted = json(&home, &["trust", "--yes", "--json"]);
         assert_eq!(trusted["skills"], json!([]), "{way}");
         let reason = trusted["left_out"][0]["reason"].as_str().expect("a reason");
         assert!(reason.contains("SKILL.md") && reason.contains("link"), "{way}: {reason}");
@@ -69,12 +69,15 @@ fn a_skill_whose_skill_md_is_a_link_is_neither_trusted_nor_run() {
             assert_eq!(output.code, 3, "{way}: {output:?}");
             assert!(!output.stdout.contains("it ran"), "{way}: {output:?}");
         }
-        let again = json(&home, &["trust", "--json"]);
+        let again = json(&home, &["trust", "--yes", "--json"]);
         assert_eq!(again["skills"], json!([]), "{way}");
         // As a file of its own it is trusted, as it is.
         std::fs::remove_file(home.path().join(SKILL).join("SKILL.md")).expect("removes");
         home.write(&format!("{SKILL}/SKILL.md"), FREE);
-        assert_eq!(texts(&json(&home, &["trust", "--json"])["skills"], "id"), ["project:work"]);
+        assert_eq!(
+            texts(&json(&home, &["trust", "--yes", "--json"])["skills"], "id"),
+            ["project:work"]
+        );
         let output = exec(&home, &["--yes"]);
         assert!(output.stdout.contains("it ran"), "{way}: {output:?}");
         home.write(&format!("{SKILL}/SKILL.md"), LIMITED);
@@ -114,7 +117,10 @@ fn what_a_link_in_a_skill_leads_to_is_not_run() {
             let link = home.path().join(SKILL).join("scripts/run.sh");
             symlink("../../../../outside/run.sh", link).expect("links");
         }
-        assert_eq!(texts(&json(&home, &["trust", "--json"])["skills"], "id"), ["project:work"]);
+        assert_eq!(
+            texts(&json(&home, &["trust", "--yes", "--json"])["skills"], "id"),
+            ["project:work"]
+        );
         for words in ["echo it ran\n", "echo it ran twice\n"] {
             home.write("project/outside/run.sh", words);
             let output = exec(&home, &["--yes"]);
@@ -141,14 +147,14 @@ fn a_linked_folder_is_trusted_where_it_leads_and_not_when_it_is_led_elsewhere() 
         symlink(target, &link).expect("links");
     };
     lead_to(Path::new("../../vendor/one"));
-    let trusted = json(&home, &["trust", "--json"]);
+    let trusted = json(&home, &["trust", "--yes", "--json"]);
     assert_eq!(texts(&trusted["skills"], "path"), ["vendor/one"]);
     assert!(exec(&home, &["--yes"]).stdout.contains("it ran in project/vendor/one"));
     lead_to(Path::new("../../vendor/two"));
     assert_eq!(exec(&home, &["--yes"]).code, 3, "another folder");
     // A folder outside of the project is not the project's to be trusted.
     lead_to(&home.path().join("elsewhere"));
-    let trusted = json(&home, &["trust", "--json"]);
+    let trusted = json(&home, &["trust", "--yes", "--json"]);
     assert_eq!(trusted["skills"], json!([]));
     let reason = trusted["left_out"][0]["reason"].as_str().expect("a reason");
     assert!(reason.contains("outside"), "{reason}");

@@ -73,7 +73,7 @@ fn scripts_tools_and_the_difference_are_shown_before_it_is_trusted() {
         assert!(again.stdout.contains(shown), "{shown}: {again:?}");
     }
     std::fs::remove_file(home.path().join(SKILL).join("scripts/new.sh")).expect("removes");
-    let document = json(&home, &["trust", "--json"]);
+    let document = json(&home, &["trust", "--yes", "--json"]);
     assert_eq!(document["skills"][0]["changes"]["removed"][0], "scripts/new.sh");
 }
 
@@ -130,7 +130,7 @@ fn what_is_not_or_no_longer_trusted_is_marked() {
     assert_eq!(json(&home, &["inspect", "deploy", "--json"])["trust"], "untrusted");
     assert!(run(&home, &["inspect", "deploy"]).stdout.contains("not trusted (loading it asks"));
     assert_eq!(doctor(&home), Some("skill-untrusted".into()));
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     assert_eq!(mark(&home), "Deploys.");
     assert_eq!(json(&home, &["inspect", "deploy", "--json"])["trust"], "trusted");
     assert_eq!(doctor(&home), None);
@@ -160,9 +160,21 @@ fn edits_of_a_followed_folder_load_without_a_question_and_their_scripts_ask() {
     assert_eq!(mark(&home), "[changed, followed] Deploys.");
     assert!(run(&home, &["trust", "--list"]).stdout.contains("(edits are followed)"));
     // Trusting again without the flag ends it.
-    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
     home.write(&format!("{SKILL}/scripts/ship.sh"), "echo once more\n");
     assert_eq!(decided(&home), ["ask", "deny"]);
+}
+
+#[test]
+fn without_a_terminal_nothing_is_trusted_unless_yes_says_so() {
+    let home = TestHome::new();
+    home.skill("project/.agent/skills/deploy", "deploy", "Deploys.");
+    for args in [&["trust"][..], &["trust", "--json"]] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 3, "{output:?}");
+        assert!(format!("{output:?}").contains("metier trust --yes"), "{output:?}");
+    }
+    assert_eq!(json(&home, &["trust", "--list", "--json"])["folders"].as_array(), Some(&vec![]));
 }
 
 #[test]
@@ -297,4 +309,69 @@ fn a_project_inside_a_followed_folder_is_not_covered() {
     home.skill(inner, "deploy", "The inner one.");
     let outer = run_in(&home, "project/inner", &["explain", "load_skill", "deploy", "--json"]);
     assert_eq!(outer.json()["effect"], "ask");
+}
+
+/// Where a list remembers which content skills had.
+fn remembered(home: &TestHome) -> std::path::PathBuf {
+    home.home().join(".local/state/metier/contents.json")
+}
+
+/// Lists until what was read is old enough to be remembered.
+fn list_until_remembered(home: &TestHome) {
+    while !remembered(home).exists() {
+        assert_eq!(mark(home), "Deploys.");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_list_that_remembers_contents_sees_every_change_of_them() {
+    let home = project();
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    list_until_remembered(&home);
+    assert_eq!(mark(&home), "Deploys.");
+    let script = home.path().join(SKILL).join("scripts/ship.sh");
+    // The same size, and the time of before: only the system's own time tells.
+    let before = std::fs::metadata(&script).expect("is there").modified().expect("a time");
+    std::fs::write(&script, "echo SHIP\n").expect("writes");
+    let file = std::fs::File::options().write(true).open(&script).expect("opens");
+    file.set_modified(before).expect("sets the time");
+    assert_eq!(mark(&home), "[changed since trusted] Deploys.");
+    std::fs::write(&script, "echo ship\n").expect("writes");
+    assert_eq!(mark(&home), "Deploys.");
+    // A file more, also deep inside; and in the place of a link that was left out.
+    std::fs::create_dir(home.path().join(SKILL).join("empty")).expect("a folder");
+    assert_eq!(mark(&home), "Deploys.");
+    std::fs::remove_file(remembered(&home)).expect("removes");
+    list_until_remembered(&home);
+    home.write(&format!("{SKILL}/empty/more.sh"), "echo more\n");
+    assert_eq!(mark(&home), "[changed since trusted] Deploys.");
+    // Another folder of the same look, by a link.
+    std::fs::rename(home.path().join(SKILL), home.path().join("aside")).expect("moves");
+    symlink(home.path().join("aside"), home.path().join(SKILL)).expect("links");
+    assert_eq!(mark(&home), "[not trusted] Deploys.");
+}
+
+/// Nothing but marks follows from what is remembered, and what others could have written is not read.
+#[test]
+fn what_a_list_remembers_decides_nothing() {
+    let home = project();
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    list_until_remembered(&home);
+    let text = std::fs::read_to_string(remembered(&home)).expect("reads");
+    let mut forged: Value = serde_json::from_str(&text).expect("JSON");
+    for skill in forged["skills"].as_object_mut().expect("skills").values_mut() {
+        skill["content"] = format!("sha256:{}", "0".repeat(64)).into();
+    }
+    std::fs::write(remembered(&home), forged.to_string()).expect("writes");
+    assert_eq!(mark(&home), "[changed since trusted] Deploys.");
+    assert_eq!(decided(&home), ["allow", "ask"]);
+    let open = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(remembered(&home), open).expect("chmod");
+    assert_eq!(mark(&home), "Deploys.");
+    for bad in ["", "{}", "[1]", "{\"version\":2,\"skills\":{}}"] {
+        std::fs::remove_file(remembered(&home)).expect("removes");
+        std::fs::write(remembered(&home), bad).expect("writes");
+        assert_eq!(mark(&home), "Deploys.", "{bad}");
+    }
 }

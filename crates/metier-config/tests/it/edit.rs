@@ -1,7 +1,9 @@
 //! Changing a file that a person wrote: everything else stays byte for byte, the result is read,
 //! and setting the same thing twice changes nothing.
 
-use metier_config::{ConfigErrorKind, Scope, parse, remove_value, set_skill_enabled, set_value};
+use metier_config::{
+    ConfigErrorKind, Scope, add_value, parse, remove_value, set_skill_enabled, set_value,
+};
 use proptest::prelude::*;
 
 fn off(text: &str) -> String {
@@ -205,4 +207,26 @@ fn a_value_of_a_section_that_is_not_there_gets_one() {
     );
     let errors = set_value("{}", "c", Scope::User, &["model", "nam"], &"x".into()).unwrap_err();
     assert_eq!(errors[0].kind, ConfigErrorKind::UnknownKey);
+}
+
+#[test]
+fn a_value_is_added_to_a_list_and_the_others_and_their_comments_stay() {
+    let add = |text: &str| {
+        add_value(text, "c", Scope::User, &["sources", "allow"], &"b.test".into())
+            .expect("a configuration")
+    };
+    assert_eq!(add("{}"), "{\n  \"sources\": {\n    \"allow\": [\"b.test\"]\n  }\n}");
+    assert_eq!(add(r#"{"sources": {"allow": []}}"#), r#"{"sources": {"allow": ["b.test"]}}"#);
+    assert_eq!(
+        add("{\"sources\": {\"allow\": [\n    \"a.test\", // mine\n  ]}}"),
+        "{\"sources\": {\"allow\": [\n    \"a.test\", // mine\n    \"b.test\",\n  ]}}"
+    );
+    assert_eq!(
+        add("{\"sources\": {\"allow\": [\"a.test\" // mine\n]}}"),
+        "{\"sources\": {\"allow\": [\"a.test\", // mine\n\"b.test\"\n]}}"
+    );
+    let text = r#"{"sources": {"allow": ["b.test", /* last */ "c.test"]}}"#;
+    assert_eq!(add(text), text, "it is there");
+    let errors = add_value("{}", "c", Scope::User, &["budgets", "turns"], &1.into()).unwrap_err();
+    assert_eq!(errors[0].kind, ConfigErrorKind::BadValue);
 }

@@ -16,6 +16,8 @@ pub(crate) fn take(
     let index = value.get("output_index").and_then(Value::as_u64);
     match text(value, "type") {
         "response.created" => builder.is_begun = true,
+        "response.queued" => builder.is_queued = true,
+        "response.in_progress" => builder.is_queued = false,
         "response.output_text.delta" => builder.text(text(value, "delta"), out),
         "response.refusal.delta" => builder.refusal(text(value, "delta")),
         "response.output_item.added" => {
@@ -77,7 +79,7 @@ fn items(response: &Value, builder: &mut ReplyBuilder, out: Out<'_>) {
 }
 
 /// A response that is to be fetched later. Sending the request again would queue another one.
-fn put_off(status: &str) -> Failure {
+pub(crate) fn put_off(status: &str) -> Failure {
     let message = format!(
         "the provider put the reply off (status `{status}`) instead of giving it; remove `background` \
          from `model.params`"

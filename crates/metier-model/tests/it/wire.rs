@@ -362,6 +362,26 @@ fn a_response_that_is_put_off_is_not_a_broken_connection_and_is_sent_once() {
 }
 
 #[test]
+fn a_stream_that_ends_in_the_queue_is_sent_once_and_one_that_breaks_off_later_again() {
+    let event = |kind: &str| {
+        let event = json!({"type": kind, "response": {"id": "resp_1", "output": []}});
+        format!("event: {kind}\ndata: {event}\n\n")
+    };
+    let failure = |kinds: &[&str]| {
+        let mut reader = ReplyReader::new(Dialect::Responses, OutputMode::JsonSchema, 1 << 20);
+        let stream: String = kinds.iter().map(|kind| event(kind)).collect();
+        reader.feed(stream.as_bytes(), &mut |_| {}).expect("events");
+        reader.end(&mut |_| {}).expect_err("no reply")
+    };
+    for kinds in [&["response.queued"][..], &["response.created", "response.queued"]] {
+        let failure = failure(kinds);
+        assert!(!failure.is_retryable(), "{failure:?}");
+        assert!(failure.error.message.contains("status `queued`"), "{failure:?}");
+    }
+    assert!(failure(&["response.queued", "response.in_progress"]).is_retryable());
+}
+
+#[test]
 fn every_pass_of_a_streamed_compaction_is_counted() {
     let events = [
         json!({"type": "message_start", "message": {"type": "message", "role": "assistant",

@@ -32,7 +32,10 @@ impl PackError {
                 "nothing is lost: check the permissions and the free space there; the next command, such as `metier verify`, finishes it"
                     .to_owned()
             }
-            Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
+            Self::NoSource { near: Some(near), .. } | Self::NotInstalled { near: Some(near), .. } => {
+                format!("did you mean `{near}`?")
+            }
+            Self::NoSource { .. } | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
             Self::SourceIsTarget(_) => {
@@ -52,20 +55,7 @@ impl PackError {
             Self::NameTwice(_) => "pack or install them one by one".to_owned(),
             Self::NotInSource { has, .. } => format!("it has: {}", has.join(", ")),
             Self::ManifestMismatch { .. } => "nothing was installed; get the archive again".to_owned(),
-            Self::InTheWay(obstacles)
-                if obstacles.iter().any(|it| it.reason == ObstacleReason::InstalledCopy) =>
-            {
-                "uninstall the copy first: metier uninstall NAME --agent AGENT".to_owned()
-            }
-            Self::InTheWay(obstacles)
-                if obstacles.iter().any(|it| it.reason == ObstacleReason::OtherSpelling) =>
-            {
-                "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
-                    .to_owned()
-            }
-            Self::InTheWay(_) => {
-                "--force replaces what is there; a backup is kept, and `metier restore` restores it".to_owned()
-            }
+            Self::InTheWay(obstacles) => in_the_way_help(obstacles).to_owned(),
             Self::TargetChanged(_) => "run the command again to see a new plan".to_owned(),
             Self::BadTarget { .. } => "replace it by a folder of your own, and try again".to_owned(),
             Self::Busy(_) => "wait for the other process, and try again".to_owned(),
@@ -80,7 +70,7 @@ impl PackError {
             Self::LockMismatch { name, source } => format!(
                 "to accept what it gives now: metier install {source} --skill {name}"
             ),
-            Self::NotInstalled(_) => {
+            Self::NotInstalled { .. } => {
                 "`metier list` shows the skills; one that Metier did not install is removed by `metier delete`"
                     .to_owned()
             }
@@ -112,6 +102,18 @@ impl PackError {
     }
 }
 
+/// What to do about what stands in the way.
+fn in_the_way_help(obstacles: &[Obstacle]) -> &'static str {
+    let is_any = |reason: ObstacleReason| obstacles.iter().any(|it| it.reason == reason);
+    if is_any(ObstacleReason::InstalledCopy) {
+        "uninstall the copy first: metier uninstall NAME --agent AGENT"
+    } else if is_any(ObstacleReason::OtherSpelling) {
+        "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
+    } else {
+        "--force replaces what is there; a backup is kept, and `metier restore` restores it"
+    }
+}
+
 impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,7 +133,7 @@ impl fmt::Display for PackError {
             Self::Unfinished { root, error } => {
                 write!(f, "the change of {} is not finished: {error}", root.display())
             }
-            Self::NoSource(source) => write!(f, "there is nothing at {source}"),
+            Self::NoSource { source, .. } => write!(f, "there is nothing at {source}"),
             Self::SourceIsTarget(source) => {
                 write!(
                     f,
@@ -183,7 +185,7 @@ impl fmt::Display for PackError {
             Self::LockMismatch { name, source } => {
                 write!(f, "`{name}`: {source} is not what skills.lock.json says it was")
             }
-            Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
+            Self::NotInstalled { name, .. } => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
             Self::Fetch(error) => error.fmt(f),
             Self::SourceDenied { source, denial } => write!(f, "{source} {denial}"),

@@ -8,10 +8,14 @@
 //! | `skills.lock.json` with `lockfileVersion` | installers from OCI registries |
 //! | `.openskills.json`, `.skillkit.json` in a skill's folder | `openskills`, SkillKit |
 //! | `apm.lock.yaml` | APM |
+//! | `toolhive.lock.yaml` | ToolHive |
+//! | `origins.json` | SkillPort |
+//! | `SKILL.md` with `metadata.github-repo` | `gh skill` |
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use metier_skill::ParseOptions;
 use metier_skill::yaml::{Node, NodeKind, parse};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -73,9 +77,19 @@ fn read_record(text: &str, path: &Path) -> Result<ForeignLock, PackError> {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let dir = path.parent().unwrap_or(Path::new("."));
     if file.ends_with(".yaml") || file.ends_with(".yml") {
-        return from_apm(text);
+        return from_yaml(text);
     }
-    let record = read_object(text)?;
+    if file == SKILL_FILE {
+        return from_skill_file(text, dir);
+    }
+    let record = read_object(text).map_err(|error| match error {
+        // The `skills.lock` of one program is JSON, of another TOML.
+        PackError::BadRecord { .. } if file == "skills.lock" => bad("it is not in JSON"),
+        other => other,
+    })?;
+    if file == "origins.json" {
+        return Ok(from_origins(&record));
+    }
     if IN_SKILL.contains(&&*file) {
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         let mut lock = ForeignLock::default();
@@ -89,12 +103,15 @@ fn read_record(text: &str, path: &Path) -> Result<ForeignLock, PackError> {
     if !matches!(version, Some(PROJECT_VERSION | GLOBAL_VERSION)) {
         return Err(bad(
             "it is no record that is known: skills-lock.json of version 1, .skill-lock.json of version 3, \
-                        skills.lock, skills.lock.json of an OCI installer, .openskills.json, .skillkit.json or \
-                        apm.lock.yaml",
+             skills.lock in JSON, skills.lock.json of an OCI installer, .openskills.json, .skillkit.json, \
+             origins.json, apm.lock.yaml, toolhive.lock.yaml or a SKILL.md that gh has installed",
         ));
     }
     let skills = record.get("skills").and_then(Value::as_object);
     let skills = skills.ok_or_else(|| bad("it has no list of skills"))?;
+    if skills.values().any(|entry| entry.get("tree").is_some()) {
+        return Err(bad("it is Metier's own lock, which `metier install --locked` installs from"));
+    }
     let mut lock = ForeignLock::default();
     for (name, entry) in skills {
         lock.add(name, source_of_entry(entry, dir));
@@ -199,12 +216,103 @@ fn source_of_artifact(source: &Value) -> Result<String, String> {
     Ok(format!("oci://{registry}/{repository}{which}"))
 }
 
-/// `apm.lock.yaml`: packages, of which the skills count.
-fn from_apm(lock: &str) -> Result<ForeignLock, PackError> {
+/// `origins.json`: by the names of skills, which may have a namespace. Its `path` is that of the skill where
+/// SkillPort has put it, so the skill is found by its name.
+fn from_origins(record: &Map<String, Value>) -> ForeignLock {
+    let mut lock = ForeignLock::default();
+    for (id, entry) in record {
+        let name = id.rsplit('/').next().unwrap_or(id);
+        let text = |key: &str| text(entry, key);
+        let source = match (text("kind").unwrap_or_default(), text("source")) {
+            ("github", Some(url)) => {
+                // What is behind the repository says a branch, and what was installed is a commit.
+                let address = url.split("/tree/").next().unwrap_or(url);
+                let commit = text("commit_sha").or(text("ref"));
+                Ok(git(&repository("github.com", address), "", commit))
+            }
+            ("local" | "zip", Some(path)) => Ok(path.to_owned()),
+            (_, None) => Err("it has no source".to_owned()),
+            (other, _) => Err(format!("sources of the kind `{other}` are not supported")),
+        };
+        lock.add(name, source);
+    }
+    lock
+}
+
+/// What `gh skill` notes in the `SKILL.md` that it installs.
+fn from_skill_file(file: &str, dir: &Path) -> Result<ForeignLock, PackError> {
+    let skill = metier_skill::parse(file.as_bytes(), &ParseOptions::default()).skill;
+    let skill = skill.ok_or_else(|| bad("it is not a SKILL.md that can be used"))?;
+    let metadata = &skill.details().metadata;
+    let noted = |key: &str| {
+        metadata.iter().find(|(name, _)| **name == *key).and_then(|(_, value)| value.as_text())
+    };
+    let mut lock = ForeignLock::default();
+    let reference = noted("github-pinned")
+        .or(noted("github-ref"))
+        .map(|it| it.strip_prefix("refs/heads/").or(it.strip_prefix("refs/tags/")).unwrap_or(it));
+    let folder = noted("github-path").unwrap_or_default();
+    let folder = folder.strip_suffix(SKILL_FILE).unwrap_or(folder);
+    let source = match (noted("github-repo"), noted("local-path")) {
+        (Some(name), _) => Ok(git(&repository("github.com", name), folder, reference)),
+        (None, Some(path)) => Ok(dir.join(path).to_string_lossy().into_owned()),
+        (None, None) => Err("its metadata names no source".to_owned()),
+    };
+    lock.add(skill.name.as_str(), source);
+    Ok(lock)
+}
+
+/// A lock in YAML, of one of two programs.
+fn from_yaml(lock: &str) -> Result<ForeignLock, PackError> {
     let tree = parse(lock).map_err(|error| bad(error.message))?;
     let tree = value_of(&tree);
-    if !matches!(text(&tree, "lockfile_version"), Some("1" | "2")) {
-        return Err(bad("it is not an apm.lock.yaml of version 1 or 2"));
+    if text(&tree, "version").is_some() && text(&tree, "lockfile_version").is_none() {
+        return from_toolhive(&tree);
+    }
+    from_apm(&tree)
+}
+
+/// `toolhive.lock.yaml`: artifacts at their digest, and repositories at their commit.
+fn from_toolhive(tree: &Value) -> Result<ForeignLock, PackError> {
+    if text(tree, "version") != Some("1") {
+        return Err(bad("it is not a toolhive.lock.yaml of version 1"));
+    }
+    let skills = tree["skills"].as_array();
+    let mut lock = ForeignLock::default();
+    for entry in skills.ok_or_else(|| bad("it has no list of skills"))? {
+        let name = text(entry, "name").unwrap_or("?");
+        lock.add(name, source_in_toolhive(entry));
+    }
+    Ok(lock)
+}
+
+/// `git://HOST/OWNER/REPO@REF#FOLDER`, which is fetched by https, or the reference of an artifact.
+fn source_in_toolhive(entry: &Value) -> Result<String, String> {
+    let text = |key: &str| text(entry, key);
+    let place = text("resolvedReference").or(text("source")).ok_or("it has no source")?;
+    let digest = text("digest").ok_or("it has no digest")?;
+    if let Some(address) = place.strip_prefix("git://") {
+        let folder = |place: &str| place.split_once('#').map(|(_, folder)| folder.to_owned());
+        let folder = folder(place).or_else(|| folder(text("source")?)).unwrap_or_default();
+        let address = address.split(['@', '#']).next().unwrap_or(address);
+        let address = address.strip_suffix(".git").unwrap_or(address);
+        return Ok(git(&format!("https://{address}.git"), &folder, Some(digest)));
+    }
+    if !digest.starts_with("sha256:") {
+        return Err("it is neither an artifact nor a repository".to_owned());
+    }
+    let place = place.split('@').next().unwrap_or(place);
+    let tag = place.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
+    let place = tag.map_or(place, |(place, _)| place);
+    Ok(format!("oci://{place}@{digest}"))
+}
+
+/// `apm.lock.yaml`: packages, of which the skills count.
+fn from_apm(tree: &Value) -> Result<ForeignLock, PackError> {
+    if !matches!(text(tree, "lockfile_version"), Some("1" | "2")) {
+        return Err(bad(
+            "it is neither an apm.lock.yaml of version 1 or 2 nor a toolhive.lock.yaml",
+        ));
     }
     let packages = tree["dependencies"].as_array();
     let mut found = ForeignLock::default();
@@ -377,6 +485,47 @@ dependencies:
     }
 
     #[test]
+    fn records_of_toolhive_skillport_and_gh_become_sources() {
+        let toolhive = "\
+version: 1
+skills:
+  - name: review
+    version: \"1.0.0\"
+    source: review
+    resolvedReference: ghcr.io:443/org/review:1.0.0
+    digest: sha256:9f
+    contentDigest: sha256:a1
+  - name: testing
+    source: git://github.com/org/skills.git@main#skills/testing
+    resolvedReference: git://github.com/org/skills.git
+    digest: 4f0c
+    requiredBy:
+      - review
+  - name: odd
+    source: odd
+    digest: 4f0c
+";
+        let (skills, left_out) = read(toolhive, "/p/toolhive.lock.yaml");
+        let expected = [
+            ("review", "oci://ghcr.io:443/org/review@sha256:9f"),
+            ("testing", "https://github.com/org/skills.git//skills/testing#4f0c"),
+        ];
+        assert_eq!(skills, pairs(&expected));
+        assert_eq!(left_out.len(), 1);
+        let origins = r#"{
+            "ns/a": {"source": "https://github.com/o/r/tree/main/x", "kind": "github", "ref": "main", "commit_sha": "01"},
+            "b": {"source": "/src/b", "kind": "local", "path": ""},
+            "c": {"source": "hello-world", "kind": "builtin"}}"#;
+        let (skills, left_out) = read(origins, "/p/meta/origins.json");
+        assert_eq!(skills, pairs(&[("b", "/src/b"), ("a", "https://github.com/o/r#01")]));
+        assert_eq!(left_out.len(), 1);
+        let file = "---\nname: pdf\ndescription: d\nmetadata:\n  github-repo: https://github.com/o/r\n  \
+                    github-ref: refs/tags/v1\n  github-path: skills/pdf/SKILL.md\n---\nbody\n";
+        let (skills, _) = read(file, "/p/.claude/skills/pdf/SKILL.md");
+        assert_eq!(skills, pairs(&[("pdf", "https://github.com/o/r//skills/pdf#v1")]));
+    }
+
+    #[test]
     fn other_files_are_refused() {
         for (file, text) in [
             ("x.json", "{\"version\": 2, \"skills\": {}}"),
@@ -386,6 +535,10 @@ dependencies:
             ("x.yaml", "a: 1"),
             ("x.yaml", "lockfile_version: \"1\""),
             ("x.yaml", "- 1"),
+            ("toolhive.lock.yaml", "version: 2\nskills: []"),
+            ("skills.lock", "version = 1"),
+            ("SKILL.md", "no skill"),
+            ("skills.lock.json", "{\"version\": 1, \"skills\": {\"a\": {\"tree\": \"sha256:0\"}}}"),
         ] {
             let path = Path::new("/p").join(file);
             let error = read_foreign_lock(text, &path).expect_err(text);
