@@ -4,8 +4,9 @@
 use std::fs;
 
 use metier_pack::{
-    Fetchers, FileState, LockUse, Overwrite, PackError, PlannedAction, SignerChange, SourceAccess,
-    SourcePolicy, SourceRuleScope, SourceRules, UpdateRequest, VerifyState,
+    Fetchers, FileState, GitFetch, LockUse, Overwrite, PackError, PlannedAction, SignerChange,
+    SourceAccess, SourceKind, SourcePolicy, SourceRuleScope, SourceRules, UpdateRequest,
+    UpstreamState, VerifyState,
 };
 use metier_registry::manage::Backups;
 use metier_skill::Profile;
@@ -578,4 +579,49 @@ fn a_directory_is_a_source_and_what_is_not_one_is_named() {
             entry.expect("an entry").file_name().to_string_lossy().starts_with('.')
         })
     );
+}
+
+/// Calls git with an environment of its own; `None` where there is no git.
+fn git(home: &Home, args: &[&str]) -> Option<()> {
+    let mut call = std::process::Command::new("git");
+    call.args(args).current_dir(home.path("src")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    for name in ["AUTHOR", "COMMITTER"] {
+        call.env(format!("GIT_{name}_NAME"), "a").env(format!("GIT_{name}_EMAIL"), "a@b");
+    }
+    let output = call.output().ok()?;
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tag_that_gave_way_to_a_branch_of_its_name_is_moved() {
+    let home = Home::new();
+    home.write("src/a/SKILL.md", skill("a"));
+    let commit = ["commit", "-q", "-a", "-m", "x"];
+    if git(&home, &["init", "-q", "-b", "main"]).is_none() {
+        return;
+    }
+    for args in [&["add", "."][..], &commit, &["tag", "v1"]] {
+        git(&home, args).expect("git");
+    }
+    let path = std::env::split_paths(&std::env::var_os("PATH").expect("a path")).collect();
+    let fetch = std::sync::Arc::new(GitFetch::new(path, None));
+    let fetchers = std::sync::Arc::new(Fetchers::default().with(SourceKind::Git, fetch));
+    let access = SourceAccess::new(SourcePolicy::default(), fetchers);
+    let target = home.target().expect("a target").with_access(access);
+    let plan = target.plan_install(&home.request("./src#v1")).expect("plans");
+    plan.carry_out().expect("installs");
+    assert!(home.read(LOCK).contains("\"fixed\": true"), "{}", home.read(LOCK));
+    home.write("src/a/SKILL.md", skill("a") + "evil\n");
+    for args in [&["tag", "-d", "v1"][..], &["checkout", "-q", "-b", "v1"], &commit] {
+        git(&home, args).expect("git");
+    }
+    let request = UpdateRequest::new(Vec::new());
+    let done = target.plan_update(&request).expect("plans");
+    assert_eq!(done.view().not_updated[0].problem.code, "moved");
+    let tags = target.outdated_tags(&request).expect("asks");
+    assert_eq!(tags[0].state, UpstreamState::Moved);
+    let refused = target.plan_install(&home.request("./src#v1")).expect_err("moved");
+    assert_eq!(refused.code(), "already-exists");
 }
