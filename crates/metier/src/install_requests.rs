@@ -194,7 +194,7 @@ impl Metier {
         };
         let done = switch_off().and_then(|()| self.carry_out(plan));
         // One that stopped in the middle is finished by the next command, and lands then.
-        if done.as_ref().is_err_and(|error| error.code() != UNFINISHED) {
+        if done.as_ref().is_err_and(|error| error.code != UNFINISHED) {
             for id in &switched {
                 // What stays switched off is named by `metier list`.
                 let _ = self.switch_skill(scope, id, true);
