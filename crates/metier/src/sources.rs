@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use metier_config::Scope;
-use metier_pack::{Fetchers, GIT_VARIABLES, GitFetch, SourceAccess, SourceKind, SourceRuleScope};
+use metier_pack::{Fetchers, GIT_VARIABLES, GitFetch, SourceAccess, SourceKind};
 
 use crate::error::Result;
 use crate::open::Metier;
