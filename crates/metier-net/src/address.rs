@@ -69,6 +69,20 @@ const KEEPERS_OF_KEYS: &[IpAddr] = &[
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
 ];
 
+/// Whether a cloud machine gets its keys at an address, or a machine of the same link could pose as that place: no one
+/// means it as a source.
+pub fn may_hand_out_keys(address: IpAddr) -> bool {
+    let is_keeper = |address: IpAddr| match address {
+        IpAddr::V4(v4) => v4.is_link_local() || v4 == Ipv4Addr::new(168, 63, 129, 16),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    let meant = match address {
+        IpAddr::V6(v6) => v6.to_ipv4().map_or(address, IpAddr::V4),
+        IpAddr::V4(_) => address,
+    };
+    [address, meant].iter().any(|it| KEEPERS_OF_KEYS.contains(it) || is_keeper(*it))
+}
+
 /// Whether an address belongs to a private network or to this machine, where a server may stand that a user
 /// means. Link-local addresses and those of cloud machines' keys are not among them.
 pub fn is_private_network(address: IpAddr) -> bool {
@@ -156,6 +170,23 @@ mod tests {
             "8.8.8.8",
         ] {
             assert!(!is_private_network(other.parse().expect("an address")), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_hands_out_keys_is_known_in_every_form() {
+        for keeper in [
+            "169.254.169.254",
+            "100.100.100.200",
+            "168.63.129.16",
+            "fd00:ec2::254",
+            "fe80::1",
+            "::ffff:169.254.169.254",
+        ] {
+            assert!(may_hand_out_keys(keeper.parse().expect("an address")), "{keeper}");
+        }
+        for other in ["127.0.0.1", "10.0.0.1", "100.64.0.1", "8.8.8.8", "::1", "fd12::1"] {
+            assert!(!may_hand_out_keys(other.parse().expect("an address")), "{other}");
         }
     }
 

@@ -19,7 +19,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout_at};
 
-use crate::address::{is_private_network, is_public};
+use crate::address::{is_private_network, is_public, may_hand_out_keys};
 use crate::causes::{causes, is_tls};
 use crate::client::client_builder;
 use crate::error::{WebError, WebFault};
@@ -239,7 +239,7 @@ impl WebClient {
         let is_fine = match url.scheme() {
             "http" => is_named && address.is_loopback(),
             // An address in the place of a name can mean nothing but itself.
-            _ if is_named && literal(url).is_some() => true,
+            _ if is_named && literal(url).is_some() => !may_hand_out_keys(address),
             _ => is_public(address) || is_named && is_private_network(address),
         };
         if is_fine {

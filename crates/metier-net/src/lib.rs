@@ -24,7 +24,7 @@ mod exchange;
 mod resolve;
 mod url_parts;
 
-pub use address::{is_private_network, is_public};
+pub use address::{is_private_network, is_public, may_hand_out_keys};
 pub use causes::{causes, is_tls};
 pub use client::{client_builder, pinned_client};
 pub use download::{HostJudge, WebClient, WebSink};

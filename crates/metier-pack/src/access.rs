@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::PackError;
 use crate::fetch::{Fetch, FetchProgress, Fetched, Fetchers, SilentProgress};
-use crate::source::InstallSource;
+use crate::source::{InstallSource, SourcePlace};
 use crate::source_policy::{SourceDenial, SourcePolicy, SourceVerdict};
 
 /// How sources are reached.
@@ -140,6 +140,25 @@ impl SourceAccess {
                 }
             }
         }
+    }
+
+    /// Judges directories of a source on this machine: a rule may be about one of them, and not about the source.
+    pub(crate) fn admit_dirs<'d>(
+        &self,
+        source: &InstallSource,
+        mut dirs: impl Iterator<Item = &'d str>,
+    ) -> Result<(), PackError> {
+        let InstallSource::Local(local) = source else { return Ok(()) };
+        dirs.try_for_each(|dir| {
+            let path = local.path.join(dir);
+            match self.policy.judge_place(&SourcePlace::on_disk(&path)) {
+                SourceVerdict::Denied(denial) => {
+                    let source = path.to_string_lossy().into_owned();
+                    Err(PackError::SourceDenied { source, denial })
+                }
+                SourceVerdict::Allowed | SourceVerdict::Ask => Ok(()),
+            }
+        })
     }
 
     /// Refuses what is younger than the policy wants.

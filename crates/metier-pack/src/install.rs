@@ -13,6 +13,7 @@ use crate::plan::{InstallPlan, PlanView};
 use crate::prepare::{Preparing, SkillChoice};
 use crate::records::Records;
 use crate::requires::{add_required, check_circles};
+use crate::seen::SeenRecords;
 use crate::skills_in::FoundSkill;
 use crate::source::{InstallSource, parse_request};
 use crate::standing::{Standing, folded_names, other_spelling, standing};
@@ -196,6 +197,8 @@ impl InstallTarget {
             skill.required_by = required.remove(&skill.name).unwrap_or_default();
         }
         plan.settle_missing(&records);
+        plan.seen_records = SeenRecords::of_some(records);
+        plan.view.led_elsewhere = prepared.is_elsewhere;
         plan.view.left_out = prepared.left_out().collect();
         Ok(plan)
     }
@@ -294,8 +297,10 @@ impl InstallTarget {
                 plan.remove(name, locked, &standing, overwrite)?;
             }
         }
+        plan.seen_records = SeenRecords::of_some(records.clone());
         if lock == LockUse::Exact {
             plan.records.clear();
+            plan.seen_records = SeenRecords::of_all(records.clone());
         }
         plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));

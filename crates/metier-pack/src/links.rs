@@ -14,6 +14,7 @@ use crate::install::Overwrite;
 use crate::journal::{JournalLink, folder_id};
 use crate::plan::{InstallPlan, PlannedAction, PlannedSkill, RecordChange};
 use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::seen::SeenRecords;
 use crate::standing::standing;
 use crate::target::InstallTarget;
 
@@ -124,6 +125,7 @@ impl InstallTarget {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let mut plan = InstallPlan::new(self, None);
+        plan.seen_records = SeenRecords::of_some(records.clone());
         for name in names {
             let locked = records.lock.skills.get(name);
             let linked = locked.filter(|it| it.links.iter().any(|linked| linked == agent));

@@ -1,10 +1,19 @@
-//! Lists of plugins that a repository or directory brings: which skills each plugin has. Read only, and pure.
+//! Lists of plugins that a repository or directory brings: which skills each plugin has. Read only.
 //!
 //! Two programs have such lists, `.claude-plugin/marketplace.json` and `.agents/plugins/marketplace.json`; they
 //! agree about what is read here. A plugin's skills are the folders that it lists, or those in its `skills`.
 
+use std::io::Read;
+use std::path::Path;
+
+use metier_fs::TreeReader;
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::error::PackError;
+
+/// The largest list of plugins that is read.
+const MAX_LIST_BYTES: u64 = 4 << 20;
 
 /// Where the lists stand, the first that is there counts.
 pub(crate) const LISTS: &[&str] =
@@ -149,6 +158,22 @@ fn below<'d>(top: &str, dir: &'d str) -> Option<&'d str> {
         _ if dir == top => Some(""),
         _ => dir.strip_prefix(top)?.strip_prefix('/'),
     }
+}
+
+/// The plugins that a directory lists.
+pub(crate) fn read_plugins(path: &Path, shown: &str) -> Result<Vec<Plugin>, PackError> {
+    let Ok(tree) = TreeReader::open(path) else { return Ok(Vec::new()) };
+    // No link is followed: a list is a file of the directory.
+    let Some((name, opened)) =
+        LISTS.iter().find_map(|name| Some((*name, tree.open_file(name).ok()?)))
+    else {
+        return Ok(Vec::new());
+    };
+    let mut bytes = Vec::new();
+    let read = opened.file.take(MAX_LIST_BYTES).read_to_end(&mut bytes);
+    let bad = |reason| PackError::BadRecord { path: Path::new(shown).join(name), reason };
+    read.map_err(|error| bad(error.to_string()))?;
+    parse_plugins(&bytes).map_err(bad)
 }
 
 #[cfg(test)]

@@ -103,9 +103,10 @@ impl InstallTarget {
         let names = records.lock.skills.iter();
         let names = names.filter(|(name, locked)| is_meant(name) && may_be_tag(locked));
         let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
-        // Whether a name is a tag or a branch, only its repository knows.
-        let is_fixed = |state: &SourceState| match state {
-            SourceState::Read(prepared, _) => prepared.is_fixed,
+        // Whether a name is a tag or a branch, only its repository knows; and the lock, if it was one.
+        let was_fixed = |name: &String| records.lock.skills.get(name).is_some_and(|it| it.fixed);
+        let is_fixed = |now: &SourceNow| match &now.state {
+            SourceState::Read(prepared, _) => prepared.is_fixed || now.names.iter().any(was_fixed),
             SourceState::Unchanged | SourceState::Failed(_) => true,
         };
         Ok(self.compare_upstream(&records, &names, request, is_fixed))
@@ -116,7 +117,7 @@ impl InstallTarget {
         records: &Records,
         names: &[String],
         request: &UpdateRequest,
-        is_meant: impl Fn(&SourceState) -> bool,
+        is_meant: impl Fn(&SourceNow) -> bool,
     ) -> Vec<InstalledSkill> {
         let options = ReadOptions {
             profile: request.profile,
@@ -126,7 +127,7 @@ impl InstallTarget {
         };
         let sources = self.read_upstream(records, names, None, options, request.jobs);
         let mut found = Vec::new();
-        for now in sources.iter().filter(|now| is_meant(&now.state)) {
+        for now in sources.iter().filter(|now| is_meant(now)) {
             for name in &now.names {
                 let Some(locked) = records.lock.skills.get(name) else { continue };
                 found.push(self.compared(records, now, name, locked));

@@ -18,9 +18,9 @@ use crate::journal::{
 };
 use crate::left_out::LeftOut;
 use crate::links::{LinkAction, PlannedLink};
-use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
+use crate::records::{LOCK_FILE, LockedSkill, Records, SourceKind, WantedSkill};
 use crate::review::PlannedFinding;
-use crate::seen::{SeenSkill, StagedSkill, check_seen};
+use crate::seen::{SeenRecords, SeenSkill, StagedSkill, check_seen};
 use crate::signatures::UncheckedSignature;
 use crate::target::{InstallTarget, Staging};
 use crate::update::NotUpdated;
@@ -118,6 +118,9 @@ pub struct PlannedSkill {
     /// The share of its bytes that could be inspected, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inspected_percent: Option<u8>,
+    /// Programs in it that could not be inspected, or not to their end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread_programs: Vec<String>,
     /// How it differs from what stands in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<SkillChanges>,
@@ -150,6 +153,9 @@ pub struct PlanView {
     pub skills: Vec<PlannedSkill>,
     /// What the sources hold and is not installed.
     pub left_out: Vec<LeftOut>,
+    /// Whether a list in the source that was named led to another one, which has the skills.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub led_elsewhere: bool,
     /// What was to be updated and is not, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_updated: Vec<NotUpdated>,
@@ -234,6 +240,8 @@ pub struct InstallPlan {
     pub(crate) link_agents: Vec<String>,
     /// Whether a person accepted the findings that are in the view.
     findings_accepted: bool,
+    /// What the records said when it was made.
+    pub(crate) seen_records: SeenRecords,
 }
 
 impl InstallPlan {
@@ -245,6 +253,7 @@ impl InstallPlan {
                 target: shown,
                 skills: Vec::new(),
                 left_out: Vec::new(),
+                led_elsewhere: false,
                 not_updated: Vec::new(),
             },
             staging,
@@ -258,6 +267,7 @@ impl InstallPlan {
             link_moves: Vec::new(),
             link_agents: Vec::new(),
             findings_accepted: false,
+            seen_records: SeenRecords::default(),
         }
     }
 
@@ -331,6 +341,7 @@ impl InstallPlan {
         }
         let Self { target, view, staging, moves, records, forgotten_backup, kept_files, .. } = self;
         let (links, seen, staged) = (self.link_moves, self.seen, self.staged);
+        let seen_records = self.seen_records;
         let staging = match staging {
             Some(staging) => staging,
             None => target.stage()?,
@@ -351,6 +362,10 @@ impl InstallPlan {
             kept.copy(&target, &staging)?;
         }
         let before = Records::read(&target.records)?;
+        let names = view.skills.iter().map(|skill| &skill.name);
+        if !seen_records.holds(&before, names.chain(records.iter().map(|change| &change.name))) {
+            return Err(PackError::TargetChanged(target.records.join(LOCK_FILE)));
+        }
         let mut after = before.clone();
         for change in records {
             let Some((wanted, locked)) = change.now else {

@@ -71,7 +71,7 @@ impl InstallPlan {
         }
         let reviewed = (action != PlannedAction::Keep)
             .then(|| review(&self.target, &name, &skill.tree, standing));
-        let (findings, percent) = reviewed.unzip();
+        let reviewed = reviewed.unwrap_or_default();
         let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
         let was_version = other_version(before, skill.summary.version.as_ref());
         let files = skill.tree.files.iter();
@@ -100,8 +100,9 @@ impl InstallPlan {
             plugin: prepared.plugin_of(skill),
             signer,
             unchecked: checked.unchecked,
-            findings: findings.unwrap_or_default(),
-            inspected_percent: percent,
+            findings: reviewed.findings,
+            inspected_percent: reviewed.percent,
+            unread_programs: reviewed.unread_programs,
             changes: replaced.map(|before| SkillChanges::between(before, &skill.tree)),
             links,
             required_by: Vec::new(),
@@ -229,6 +230,7 @@ impl InstallPlan {
             unchecked: Vec::new(),
             findings: Vec::new(),
             inspected_percent: None,
+            unread_programs: Vec::new(),
             changes: None,
             links: Vec::new(),
             required_by: Vec::new(),

@@ -3,10 +3,9 @@
 //! An archive is hashed, unpacked and judged through one open descriptor; one that is written to meanwhile
 //! is refused.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use metier_fs::{PiecewiseFile, TreeReader};
+use metier_fs::PiecewiseFile;
 use metier_sign::TrustedKeys;
 use metier_skill::{Digest, Profile};
 
@@ -18,7 +17,7 @@ use crate::facts::SKILL_FILE;
 use crate::fetch::{FetchFolder, FetchWanted, FetchedKind};
 use crate::left_out::{LeftOut, LeftOutReason};
 use crate::limits::PackLimits;
-use crate::marketplace::{LISTS, Plugin, PluginPlace, parse_plugins};
+use crate::marketplace::{Plugin, PluginPlace, read_plugins};
 use crate::outgoing::{ByteCount, Outgoing};
 use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
@@ -30,9 +29,6 @@ use crate::skills_in::{
 use crate::source::{InstallSource, parse_source};
 use crate::target::{InstallTarget, Staging};
 use crate::text_filter::TextFilter;
-
-/// The largest list of plugins that is read.
-const MAX_LIST_BYTES: u64 = 4 << 20;
 
 /// A source that was judged.
 #[derive(Debug)]
@@ -49,6 +45,8 @@ pub(crate) struct Prepared {
     pub(crate) staged_in: String,
     /// The signatures beside it.
     pub(crate) sidecars: Vec<Sidecar>,
+    /// Whether a list in the source that was named led to it.
+    pub(crate) is_elsewhere: bool,
 }
 
 /// An archive that was read.
@@ -89,6 +87,8 @@ struct ReadSource {
     resolved: Option<String>,
     is_fixed: bool,
     plugins: Vec<Plugin>,
+    /// What is wrong with the list of them: only one who wants a plugin has to know.
+    bad_plugins: Option<PackError>,
     /// The signatures beside it.
     sidecars: Vec<Sidecar>,
     staged_in: String,
@@ -97,7 +97,7 @@ struct ReadSource {
 impl ReadSource {
     /// With these of its skills; and its tree.
     fn prepared(self, source: InstallSource, skills: Vec<FoundSkill>) -> (Prepared, ShippedTree) {
-        let Self { tree, resolved, is_fixed, plugins, sidecars, staged_in } = self;
+        let Self { tree, resolved, is_fixed, plugins, sidecars, staged_in, .. } = self;
         let skills_left_out = Vec::new();
         let prepared = Prepared {
             source,
@@ -108,6 +108,7 @@ impl ReadSource {
             skills_left_out,
             staged_in,
             sidecars,
+            is_elsewhere: false,
         };
         (prepared, tree)
     }
@@ -138,6 +139,9 @@ impl Preparing<'_> {
         let mut read = self.bring(&source, FetchWanted::new(pinned, wanted), number)?;
         let shown = source.shown();
         if let Some(name) = choice.plugin {
+            if let Some(error) = read.bad_plugins {
+                return Err(error);
+            }
             let Some(plugin) = read.plugins.iter().find(|plugin| plugin.name == name) else {
                 let has = read.plugins.into_iter().map(|plugin| plugin.name).collect();
                 return Err(PackError::NoPlugin { source: shown, name: name.to_owned(), has });
@@ -164,6 +168,7 @@ impl Preparing<'_> {
         }
         let picked = self.picked(&source, &read.tree, choice)?;
         let skills = skills_in(&read.tree, &shown, picked.as_deref().unwrap_or(choice.names))?;
+        self.target.access.admit_dirs(&source, skills.iter().map(|skill| skill.dir.as_str()))?;
         let (mut prepared, tree) = read.prepared(source, skills);
         if choice.names.is_empty() {
             prepared.skills_left_out = skills_left_out(&tree);
@@ -180,6 +185,7 @@ impl Preparing<'_> {
     ) -> Result<(Prepared, UnusableSkills), PackError> {
         let read = self.bring(&source, wanted, number)?;
         let (skills, unusable) = usable_skills(&read.tree, &source.shown())?;
+        self.target.access.admit_dirs(&source, skills.iter().map(|skill| skill.dir.as_str()))?;
         Ok((read.prepared(source, skills).0, unusable))
     }
 
@@ -205,7 +211,9 @@ impl Preparing<'_> {
             read.tree = own;
         }
         let skills = skills_in(&read.tree, &source.shown(), choice.names)?;
-        Ok(read.prepared(source, skills))
+        let (mut prepared, tree) = read.prepared(source, skills);
+        prepared.is_elsewhere = true;
+        Ok((prepared, tree))
     }
 
     /// The names that a person picks, where a repository has several skills and none was chosen. A
@@ -281,8 +289,13 @@ impl Preparing<'_> {
             let mut tree = read_directory(path, self.limits, outgoing).map_err(called)?;
             note_linked_skills(path, &mut tree);
             leave_out_target(path, &self.target.root, &mut tree);
-            let plugins = read_plugins(path, shown)?;
-            return Ok(ReadSource { tree, plugins, staged_in, ..ReadSource::default() });
+            let (plugins, bad_plugins) = match read_plugins(path, shown) {
+                Ok(plugins) => (plugins, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
+            let read =
+                ReadSource { tree, plugins, bad_plugins, staged_in, ..ReadSource::default() };
+            return Ok(read);
         }
         let read = read_archive(path, shown, self.limits, outgoing).map_err(called)?;
         check_manifest(shown, &read.tree)?;
@@ -315,22 +328,6 @@ fn note_linked_skills(path: &Path, tree: &mut ShippedTree) {
         .collect();
     tree.left_out.extend(linked);
     tree.left_out.sort();
-}
-
-/// The plugins that a directory lists.
-fn read_plugins(path: &Path, shown: &str) -> Result<Vec<Plugin>, PackError> {
-    let Ok(tree) = TreeReader::open(path) else { return Ok(Vec::new()) };
-    // No link is followed: a list is a file of the directory.
-    let Some((name, opened)) =
-        LISTS.iter().find_map(|name| Some((*name, tree.open_file(name).ok()?)))
-    else {
-        return Ok(Vec::new());
-    };
-    let mut bytes = Vec::new();
-    let read = opened.file.take(MAX_LIST_BYTES).read_to_end(&mut bytes);
-    let bad = |reason| PackError::BadRecord { path: Path::new(shown).join(name), reason };
-    read.map_err(|error| bad(error.to_string()))?;
-    parse_plugins(&bytes).map_err(bad)
 }
 
 /// Reads the archive at `path`, and the signatures beside it; their errors call it `shown`.
@@ -390,15 +387,19 @@ impl Prepared {
         let source = &self.source;
         let resolved = self.resolved.clone();
         let mut locked = LockedSkill::new(&source.recorded(), source.kind(), resolved, &skill.tree);
+        locked.fixed = self.is_fixed;
         locked.path = Some(skill.dir.clone()).filter(|dir| !dir.is_empty());
         locked.version.clone_from(&skill.summary.version);
         locked.requires = skill.summary.requires.certain.iter().cloned().collect();
         locked
     }
 
-    /// Whether it was named by what should never mean anything else, and means something else than the lock says.
+    /// Whether it is or was named by what should never mean anything else, and means something else than the lock says.
+    /// A tag that gave way to a branch of the same name was one.
     pub(crate) fn is_moved(&self, locked: &LockedSkill) -> bool {
-        self.is_fixed && self.source.recorded() == locked.source && self.resolved != locked.resolved
+        (self.is_fixed || locked.fixed)
+            && self.source.recorded() == locked.source
+            && self.resolved != locked.resolved
     }
 
     /// Checks the signatures of one of its skills: beside the source, and in the skill's folder.

@@ -78,6 +78,9 @@ pub struct LockedSkill {
     /// What the source was at that time: a commit, or the digest of an archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<String>,
+    /// Whether the source was named by what should never mean anything else: a tag, a version, a commit or a digest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed: bool,
     /// The directory in the source; absent for its top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -140,6 +143,7 @@ impl LockedSkill {
             source: source.to_owned(),
             kind,
             resolved,
+            fixed: false,
             path: None,
             version: None,
             signer: None,

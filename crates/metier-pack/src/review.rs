@@ -58,17 +58,29 @@ pub(crate) fn report_of(tree: &ShippedTree) -> FindingReport {
     scanner.finish()
 }
 
-/// The findings in the tree of the skill `name`, and the share of its bytes that was inspected.
+/// What a scan says about a skill of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Review {
+    pub(crate) findings: Vec<PlannedFinding>,
+    /// The share of its bytes that was inspected.
+    pub(crate) percent: Option<u8>,
+    /// Programs that were not, or not to their end.
+    pub(crate) unread_programs: Vec<String>,
+}
+
+/// What a scan finds in the tree of the skill `name`.
 pub(crate) fn review(
     target: &InstallTarget,
     name: &str,
     tree: &ShippedTree,
     standing: &Standing,
-) -> (Vec<PlannedFinding>, u8) {
+) -> Review {
     let mut report = report_of(tree);
-    let percent = report.coverage.percent();
+    let percent = Some(report.coverage.percent());
+    let unread_programs: Vec<String> =
+        report.coverage.unread_programs().map(|it| it.file.clone()).collect();
     if report.findings.is_empty() {
-        return (Vec::new(), percent);
+        return Review { findings: Vec::new(), percent, unread_programs };
     }
     target.accepted.suppressions.apply(&mut report);
     let before = accepted_report(target, name, standing);
@@ -77,7 +89,8 @@ pub(crate) fn review(
     let is_new: Vec<bool> =
         report.findings.iter().map(|finding| new.contains(&std::ptr::from_ref(finding))).collect();
     let findings = report.findings.into_iter().zip(is_new);
-    (findings.map(|(finding, new)| PlannedFinding { finding, new }).collect(), percent)
+    let findings = findings.map(|(finding, new)| PlannedFinding { finding, new }).collect();
+    Review { findings, percent, unread_programs }
 }
 
 /// What the version has that stands there, if it is the one that was accepted.

@@ -14,6 +14,7 @@ use crate::error::PackError;
 use crate::left_out::{LeftOut, LeftOutReason};
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
+use crate::records::Records;
 use crate::shipped_tree::ShippedTree;
 use crate::standing::Standing;
 use crate::target::Staging;
@@ -32,6 +33,42 @@ pub(crate) struct SeenSkill {
 
 /// The digest of a tree, and what is beside it that is not made again by itself.
 type SeenTree = (Digest, Vec<LeftOut>);
+
+/// What the records said of the skills of a plan: they may be changed as well while it waits.
+#[derive(Debug, Default)]
+pub(crate) struct SeenRecords {
+    records: Option<Records>,
+    /// Whether the plan is about all that they say.
+    is_about_all: bool,
+}
+
+impl SeenRecords {
+    /// Of a plan about some of the skills.
+    pub(crate) fn of_some(records: Records) -> Self {
+        Self { records: Some(records), is_about_all: false }
+    }
+
+    /// Of a plan to install exactly these.
+    pub(crate) fn of_all(records: Records) -> Self {
+        Self { records: Some(records), is_about_all: true }
+    }
+
+    /// Whether `now` says the same of the skills of these names.
+    pub(crate) fn holds<'n>(
+        &self,
+        now: &Records,
+        mut names: impl Iterator<Item = &'n String>,
+    ) -> bool {
+        let Some(seen) = &self.records else { return true };
+        if self.is_about_all {
+            return *seen == *now;
+        }
+        names.all(|name| {
+            seen.lock.skills.get(name) == now.lock.skills.get(name)
+                && seen.wanted.skills.get(name) == now.wanted.skills.get(name)
+        })
+    }
+}
 
 /// A new tree in the staging directory.
 #[derive(Debug)]

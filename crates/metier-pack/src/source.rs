@@ -94,11 +94,43 @@ pub struct SourcePlace {
     pub scheme: String,
     /// The host in lower case, with the port where it is not the usual one; none on this machine.
     pub host: Option<String>,
-    /// The path on it, without the first `/`, `.git`, refs and directories inside.
+    /// The path on it, without the first `/`, `.git`, refs, directories inside, tags, digests and what follows `?` or `#`.
     pub path: String,
+    /// The same with what was left away of it, for a pattern that names a tag or a query.
+    pub named: Vec<String>,
 }
 
 impl SourcePlace {
+    /// What stands at the path of a URL on a host.
+    pub(crate) fn on_host(scheme: &str, host: String, path: &str) -> Self {
+        let bare = |path: &str| {
+            let path = address::decoded(path);
+            let path = path.trim_matches('/');
+            path.strip_suffix(".git").unwrap_or(path).to_owned()
+        };
+        let address = path.split(['?', '#']).next().unwrap_or_default();
+        let mut named = vec![bare(path)];
+        let mut address = address.to_owned();
+        if scheme == "oci" {
+            let last = address.rfind('/').map_or(0, |at| at + 1);
+            for mark in ['@', ':'] {
+                if let Some(at) = address[last..].find(mark) {
+                    named.push(bare(&address));
+                    address.truncate(last + at);
+                }
+            }
+        }
+        let path = bare(&address);
+        named.retain(|it| *it != path);
+        Self { scheme: scheme.to_owned(), host: Some(host), path, named }
+    }
+
+    /// A path on this machine.
+    pub(crate) fn on_disk(path: &Path) -> Self {
+        let path = path.to_string_lossy().into_owned();
+        Self { scheme: "path".to_owned(), host: None, path, named: Vec::new() }
+    }
+
     /// Whether what arrives from there cannot be changed on the way.
     pub fn is_encrypted(&self) -> bool {
         !matches!(self.scheme.as_str(), "http" | "git")
@@ -152,28 +184,19 @@ impl InstallSource {
 
     /// What a policy judges.
     pub fn place(&self) -> SourcePlace {
-        let local = |path: &Path| SourcePlace {
-            scheme: "path".to_owned(),
-            host: None,
-            path: path.to_string_lossy().into_owned(),
-        };
         match self {
-            Self::Local(source) => local(&source.path),
+            Self::Local(source) => SourcePlace::on_disk(&source.path),
             Self::Git(GitSource { remote: GitRemote::Path { path, .. }, .. })
-            | Self::Oci(OciSource::Layout { path, .. }) => local(path),
-            Self::Git(GitSource { remote: GitRemote::Scp { host, path, .. }, .. }) => SourcePlace {
-                scheme: "ssh".to_owned(),
-                host: Some(host.clone()),
-                path: bare_path(path),
-            },
+            | Self::Oci(OciSource::Layout { path, .. }) => SourcePlace::on_disk(path),
+            Self::Git(GitSource { remote: GitRemote::Scp { host, path, .. }, .. }) => {
+                SourcePlace::on_host("ssh", host.clone(), path)
+            }
             Self::Git(GitSource { remote: GitRemote::Url(url), .. })
             | Self::Https(HttpsSource { url })
             | Self::WellKnown(WellKnownSource { url })
-            | Self::Oci(OciSource::Registry { url }) => SourcePlace {
-                scheme: url.scheme.clone(),
-                host: Some(url.authority()),
-                path: bare_path(&url.path),
-            },
+            | Self::Oci(OciSource::Registry { url }) => {
+                SourcePlace::on_host(&url.scheme, url.authority(), &url.path)
+            }
         }
     }
 
@@ -186,22 +209,23 @@ impl InstallSource {
     }
 }
 
-fn bare_path(path: &str) -> String {
-    let path = address::decoded(path);
-    let path = path.trim_matches('/');
-    path.strip_suffix(".git").unwrap_or(path).to_owned()
-}
-
 /// The source that `text` means. Relative paths start at `dir`; the records name it relative to `base`
 /// where it lies inside, so that they are the same in every clone.
 pub fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<InstallSource, PackError> {
     let bare = text.strip_prefix("file://").unwrap_or(text);
     let is_path = bare.len() < text.len() || !text.contains("://");
     if is_path && !bare.is_empty() {
-        if let Some(found) = at_path(bare, dir, base)? {
-            return Ok(found);
-        }
-        if let Some(found) = repository_at_path(bare, dir, base)? {
+        let found = match at_path(bare, dir, base)? {
+            Some(found) => Some(found),
+            None => repository_at_path(bare, dir, base)?,
+        };
+        if let Some(found) = found {
+            // A clone could bring a folder with the name of the repository that is meant.
+            if bare.len() == text.len() && git::is_short_form(text) {
+                let reason = "it is both here and the name of a repository of GitHub: write ./ before it for what is here, \
+                    or the URL of the repository";
+                return Err(PackError::BadSource { source: text.to_owned(), reason });
+            }
             return Ok(found);
         }
     }
@@ -308,7 +332,11 @@ fn is_oci_layout(path: &Path) -> bool {
 }
 
 fn is_repository(path: &Path) -> bool {
-    is_bare_repository(path) || is_bare_repository(&path.join(".git"))
+    let inner = path.join(".git");
+    // Of a worktree and of a submodule it is a file.
+    is_bare_repository(path)
+        || is_bare_repository(&inner)
+        || entry_kind(&inner) == Some(EntryKind::File)
 }
 
 /// A URL that is not a repository's.
@@ -321,7 +349,12 @@ fn parse_other_url(text: &str) -> Option<Result<InstallSource, PackError>> {
     };
     let is_list = matches!(url.path.as_str(), "" | "/") || url.path.contains("/.well-known/");
     Some(Ok(match scheme.to_ascii_lowercase().as_str() {
-        "oci" => InstallSource::Oci(OciSource::Registry { url }),
+        "oci" => {
+            // Other names of one registry, which a rule about it is about as well.
+            let is_hub = url.port.is_none() && oci::DOCKER_HUB_NAMES.contains(&url.host.as_str());
+            let host = if is_hub { oci::DOCKER_HUB.to_owned() } else { url.host.clone() };
+            InstallSource::Oci(OciSource::Registry { url: SourceUrl { host, ..url } })
+        }
         "https" | "http" if is_list => InstallSource::WellKnown(WellKnownSource { url }),
         "https" | "http" => InstallSource::Https(HttpsSource { url }),
         _ => {

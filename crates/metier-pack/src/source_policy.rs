@@ -226,7 +226,9 @@ fn matches(pattern: &str, place: &SourcePlace, strictness: Strictness) -> bool {
         && !wanted_name.is_empty()
         && fits_port
         && is_like(wanted_name, name)
-        && is_below(&fold(path), &fold(&place.path))
+        && std::iter::once(&place.path)
+            .chain(&place.named)
+            .any(|it| is_below(&fold(path), &fold(it)))
 }
 
 /// A host and the port behind it.
@@ -322,6 +324,15 @@ mod tests {
             ("", "https://h.org/x.git", false, false),
             ("h.org/g%6Fod", "https://h.org/good/x.git", false, false),
             ("h.org/good", "https://h.org/g%6Fod/x.git", true, true),
+            ("ghcr.io/me/pdf", "oci://ghcr.io/me/pdf:1.0", true, true),
+            ("ghcr.io/me/pdf", "oci://ghcr.io/me/pdf", true, true),
+            ("ghcr.io/me/pdf:1.0", "oci://ghcr.io/me/pdf:1.0", true, true),
+            ("ghcr.io/me/pdf:1.0", "oci://ghcr.io/me/pdf:1.1", false, false),
+            ("docker.io/me", "oci://index.docker.io/me/pdf:1", true, true),
+            ("h.org/x.zip", "https://h.org/x.zip?y=1", true, true),
+            ("h.org/x.zip", "https://h.org/x.zip?y=/z", true, true),
+            ("h.org/x.zip", "https://h.org/x%2Ezip#sha256=00", true, true),
+            ("h.org/x.zip?y=1", "https://h.org/x.zip?y=2", false, false),
         ] {
             let allowed = judge(&[rules(User, Some(&[pattern]), &[])], source);
             assert_eq!(allowed == "allowed", allows, "allow {pattern} for {source}: {allowed}");

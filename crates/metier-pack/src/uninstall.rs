@@ -15,8 +15,9 @@ use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChan
 use crate::plan_skill::{OwnFiles, other_version};
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::requires::dependants;
-use crate::seen::SeenSkill;
+use crate::seen::{SeenRecords, SeenSkill};
 use crate::shipped_tree::ShippedTree;
+use crate::signatures::SignerChange;
 use crate::standing::standing;
 use crate::target::InstallTarget;
 use crate::version_order::is_older;
@@ -66,6 +67,7 @@ impl InstallTarget {
                 skill.required_by = by;
             }
         }
+        plan.seen_records = SeenRecords::of_some(records);
         plan.checked()
     }
 
@@ -86,7 +88,7 @@ impl InstallTarget {
             return Ok(None);
         }
         let installed = backup.installed.clone().and_then(|it| serde_json::from_value(it).ok());
-        let installed: Option<LockedSkill> = installed;
+        let mut installed: Option<LockedSkill> = installed;
         let records = Records::read(&self.records)?;
         let before = records.lock.skills.get(name);
         let standing = standing(self, name, before, &PackLimits::default());
@@ -94,7 +96,12 @@ impl InstallTarget {
         if installed.is_none() && before.is_none() && !is_in_the_way {
             return Ok(None);
         }
+        if let Some(installed) = &mut installed {
+            let pinned = before.and_then(|before| before.signer.as_deref());
+            installed.signer = self.signer_after(name, pinned, installed.signer.take())?;
+        }
         let mut plan = InstallPlan::new(self, None);
+        plan.seen_records = SeenRecords::of_some(records.clone());
         if let Some(reason) = standing.obstacle
             && overwrite == Overwrite::Refuse
         {
@@ -140,6 +147,27 @@ impl InstallTarget {
         let now = installed.map(|locked| (WantedSkill::from_source(&locked.source), locked));
         plan.records.push(RecordChange { name: name.to_owned(), now });
         plan.checked().map(Some)
+    }
+}
+
+impl InstallTarget {
+    /// Who is pinned for a skill after a version that `signer` signed takes the place of one with `pinned`. What no one
+    /// signed keeps the pin: it must not make room for a version of someone else.
+    fn signer_after(
+        &self,
+        name: &str,
+        pinned: Option<&str>,
+        signer: Option<String>,
+    ) -> Result<Option<String>, PackError> {
+        match (pinned, signer) {
+            (Some(pinned), Some(signer))
+                if pinned != signer && self.signers.change == SignerChange::Refuse =>
+            {
+                let (name, pinned) = (name.to_owned(), pinned.to_owned());
+                Err(PackError::SignerChanged { name, pinned, found: vec![signer] })
+            }
+            (pinned, signer) => Ok(signer.or_else(|| pinned.map(ToOwned::to_owned))),
+        }
     }
 }
 

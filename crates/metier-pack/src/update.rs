@@ -13,6 +13,7 @@ use crate::pack::joined;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 use crate::records::{LockedSkill, Records};
 use crate::requires::circles;
+use crate::seen::SeenRecords;
 use crate::skills_in::FoundSkill;
 use crate::standing::{Standing, standing};
 use crate::target::{InstallTarget, Staging};
@@ -20,6 +21,7 @@ use crate::upstream::{
     ReadOptions, SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
 };
 use crate::verify::differences;
+use crate::version_order::is_older;
 
 /// How many changed files a message names.
 const MAX_NAMED: usize = 3;
@@ -65,6 +67,8 @@ pub enum NotUpdatedReason {
     NewFindings,
     /// A name that should never mean anything else, such as a tag, means something else.
     Moved,
+    /// The source gives an older version than the one that is installed.
+    Older,
 }
 
 impl NotUpdatedReason {
@@ -108,6 +112,25 @@ pub(crate) fn moved_problem(name: &str, source: &str) -> SourceProblem {
     )
 }
 
+/// What is said of a skill whose source went back to an older version: an old fault may be in it.
+fn older_problem(
+    name: &str,
+    source: &str,
+    new: Option<&String>,
+    old: Option<&String>,
+) -> SourceProblem {
+    let shown = |version: Option<&String>| version.cloned().unwrap_or_default();
+    problem(
+        "older",
+        format!(
+            "{source} gives version {} of `{name}`, and {} is installed",
+            shown(new),
+            shown(old)
+        ),
+        format!("`metier update {name} --force` takes the older one, and keeps a backup"),
+    )
+}
+
 impl InstallTarget {
     /// What updating would come to. Nothing is written.
     pub fn preview_update(&self, request: &UpdateRequest) -> Result<PlanView, PackError> {
@@ -148,6 +171,7 @@ impl InstallTarget {
                 plan.update_one(records, now, name, request);
             }
         }
+        plan.seen_records = SeenRecords::of_some(records.clone());
         plan.hold_back_circles(records, &sources);
         plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
@@ -197,6 +221,11 @@ impl InstallPlan {
         if !is_same && prepared.is_moved(locked) && request.overwrite == Overwrite::Refuse {
             let why = moved_problem(name, &now.source);
             return self.not_updated(name, now, NotUpdatedReason::Moved, why);
+        }
+        let (new, old) = (skill.summary.version.as_ref(), locked.version.as_ref());
+        if !is_same && is_older(new, old) && request.overwrite == Overwrite::Refuse {
+            let why = older_problem(name, &now.source, new, old);
+            return self.not_updated(name, now, NotUpdatedReason::Older, why);
         }
         if let Err(error) = self.put(prepared, skill, &standing, Some(locked), request.overwrite) {
             return self.not_updated(name, now, NotUpdatedReason::Unusable, (&error).into());

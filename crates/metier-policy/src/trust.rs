@@ -4,7 +4,7 @@
 //! scripts do not run; a skill that was changed or added since is not trusted either. The caller
 //! stores the records in the user's state folder; nothing inside a project can create one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metier_skill::{Digest, Source};
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,10 @@ pub struct TrustedFolder {
     /// Where the user follows changes of these skills: the folder that this is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<FollowedFolder>,
+    /// The skills whose changes are followed, by their paths below the folder. What is installed or updated later is not
+    /// one of them: it is not the user who changed it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub followed_skills: BTreeSet<String>,
     /// When it was trusted.
     pub granted_at: UnixTime,
 }
@@ -143,6 +147,18 @@ impl TrustedFolders {
         Some(self.0.remove(at))
     }
 
+    /// Ends following the skills that `is_it` knows, by their folder and their path in it; whether there were any.
+    pub fn unfollow(&mut self, is_it: impl Fn(&AbsolutePath, &str) -> bool) -> bool {
+        let mut any = false;
+        for known in &mut self.0 {
+            let before = known.followed_skills.len();
+            let folder = &known.folder;
+            known.followed_skills.retain(|path| !is_it(folder, path));
+            any |= known.followed_skills.len() != before;
+        }
+        any
+    }
+
     /// The record of a folder. Trust is not inherited: a folder below a trusted one has its own.
     pub fn get(&self, folder: &AbsolutePath) -> Option<&TrustedFolder> {
         self.0.iter().find(|known| known.folder == *folder)
@@ -177,6 +193,7 @@ mod tests {
             skills: BTreeMap::from([(".agent/skills/a".to_owned(), digest)]),
             files: BTreeMap::new(),
             followed: None,
+            followed_skills: BTreeSet::new(),
             granted_at: UnixTime(1),
         };
         trusted.trust(folder(old));

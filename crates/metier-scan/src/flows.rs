@@ -7,7 +7,6 @@ use regex::Regex;
 
 use crate::addresses::has_dubious_address;
 use crate::report::ScanFinding;
-use crate::rules::FindingSeverity::High;
 
 /// Code that sends something over the network.
 static SENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -46,21 +45,17 @@ fn has_public_number(text: &str) -> bool {
     false
 }
 
-/// Raises what asks for secrets and is to be concealed.
-pub(crate) fn raise_concealed(found: &mut [ScanFinding]) {
-    let lines: Vec<(usize, &'static str)> =
-        found.iter().map(|finding| (finding.line, finding.rule)).collect();
-    let near = |line: usize, rule: &str| {
-        lines.iter().any(|(other, code)| *code == rule && other.abs_diff(line) <= NEAR_LINES)
-    };
-    for finding in found {
-        let other = match finding.rule {
-            "asks-for-secrets" => "conceals",
-            "conceals" => "asks-for-secrets",
-            _ => continue,
-        };
-        if near(finding.line, other) {
-            finding.severity = High;
-        }
+/// The rule that makes a finding of this one high where it stands near by: what asks for secrets and is to be concealed.
+pub(crate) fn raised_beside(code: &str) -> Option<&'static str> {
+    match code {
+        "asks-for-secrets" => Some("conceals"),
+        "conceals" => Some("asks-for-secrets"),
+        _ => None,
     }
+}
+
+/// Whether one of these lines, which are sorted, is near `line`.
+pub(crate) fn is_near(lines: &[usize], line: usize) -> bool {
+    let first = lines.partition_point(|other| *other + NEAR_LINES < line);
+    lines.get(first).is_some_and(|other| *other <= line + NEAR_LINES)
 }

@@ -41,6 +41,7 @@ pub struct ScanFinding {
 }
 
 /// Where a finding is in its file.
+#[derive(Debug)]
 pub(crate) struct FoundAt {
     pub(crate) line: usize,
     pub(crate) column: usize,
@@ -80,8 +81,13 @@ impl ScanFinding {
     }
 
     /// What makes two findings of two versions the same: a file that was renamed brings nothing new.
-    fn identity(&self) -> (&'static str, FindingSeverity, &str) {
-        (self.rule, self.severity, &self.evidence)
+    fn identity(&self) -> (&'static str, FindingSeverity, Digest) {
+        (self.rule, self.severity, self.evidence_digest)
+    }
+
+    /// The digest of the whole evidence.
+    pub(crate) const fn evidence_digest(&self) -> Digest {
+        self.evidence_digest
     }
 }
 
@@ -94,6 +100,14 @@ pub struct NotInspected {
     pub bytes: u64,
     /// Why, in words.
     pub reason: &'static str,
+    /// Whether it may be a program, by its name.
+    #[serde(skip)]
+    pub is_program: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// How much could be inspected.
@@ -107,9 +121,17 @@ pub struct Coverage {
     pub inspected_bytes: u64,
     /// What was not, in the order of the files.
     pub not_inspected: Vec<NotInspected>,
+    /// Findings of low and medium weight that are not listed: the same rule found many more in the same file.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub findings_left_out: usize,
 }
 
 impl Coverage {
+    /// Programs that were not inspected, or not to their end: what they do is not known.
+    pub fn unread_programs(&self) -> impl Iterator<Item = &NotInspected> {
+        self.not_inspected.iter().filter(|it| it.is_program)
+    }
+
     /// The inspected share in percent, rounded down; 100 for an empty skill.
     pub fn percent(&self) -> u8 {
         let percent = (self.inspected_bytes * 100).checked_div(self.bytes).unwrap_or(100);

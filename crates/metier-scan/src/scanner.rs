@@ -3,6 +3,7 @@
 //! Files come one at a time, so a large skill is never in memory as a whole. What is not text is not inspected and
 //! counts against the coverage: partial is reported, never silently clean.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memchr;
@@ -13,6 +14,7 @@ use crate::addresses::has_dubious_address;
 use crate::encoded::encoded_commands;
 use crate::flows;
 use crate::hidden_text::hidden_places;
+use crate::kept::Kept;
 use crate::places::{FileKind, Lines, PlaceKind};
 use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
 use crate::rules::{FindingSeverity, Reads, SECRET_RULE, ScanRule, rule, rules};
@@ -22,8 +24,6 @@ use crate::words::NeededWords;
 
 /// Bytes of one file that are inspected.
 pub const MAX_INSPECTED: usize = 4 << 20;
-/// Findings of one rule in one file; the rest would say the same.
-const MAX_PER_RULE: usize = 20;
 
 /// Endings of compiled programs.
 const COMPILED: &[&str] = &[
@@ -58,7 +58,11 @@ pub struct InspectedFile {
     size: u64,
     inspected: u64,
     findings: Vec<ScanFinding>,
+    /// Those of low and medium weight that are not listed.
+    findings_left_out: usize,
     not_inspected: Option<(u64, &'static str)>,
+    /// Whether it may be a program.
+    is_program: bool,
     /// Whether a `SKILL.md` lists tools and none of them reaches the network.
     declares_no_network: bool,
     /// The first place in a script that uses the network.
@@ -71,88 +75,73 @@ impl InspectedFile {
     pub fn new(path: &str, head: &[u8], size: u64) -> Self {
         let mut file = Self { size, ..Self::default() };
         let head = &head[..head.len().min(MAX_INSPECTED)];
-        let text = match std::str::from_utf8(head) {
-            Ok(text) => text,
-            // A character that the limit cuts in two.
-            Err(error) if head.len() - error.valid_up_to() < 4 && size > head.len() as u64 => {
-                std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
-            }
-            Err(_) => return file.not_text(path, head),
-        };
-        if memchr(0, text.as_bytes()).is_some() {
+        // One byte of an older encoding makes no interpreter stop.
+        let text = String::from_utf8_lossy(head);
+        let kind = FileKind::of(path, &text);
+        file.is_program = FileKind::is_program(path, &text);
+        let is_plain = matches!(text, Cow::Borrowed(_)) && memchr(0, head).is_none();
+        // A shell passes over a zero byte.
+        let is_script = file.is_program && kind == FileKind::Executed;
+        let is_readable = is_script || memchr(0, head).is_none();
+        if !is_plain && (opaque(path, head).is_some() || !is_readable) {
             return file.not_text(path, head);
         }
-        file.inspected = text.len() as u64;
+        file.inspected = head.len() as u64;
         if file.inspected < size {
             file.not_inspected = Some((size - file.inspected, "it is too large"));
         }
         if file_name(path) == "SKILL.md" {
             file.declares_no_network = declares_no_network(text.as_bytes());
         }
-        file.text(path, text);
+        file.text(path, &text, kind);
         file
     }
 
-    fn text(&mut self, path: &str, text: &str) {
-        let kind = FileKind::of(path, text);
-        let lines = Lines::new(text, kind);
-        let mut found = matched(&lines);
+    fn text(&mut self, path: &str, text: &str, kind: FileKind) {
+        let lines = Lines::new(text);
+        let mut found = Kept::new(&lines);
+        matched(&lines, kind, &mut found);
         for hidden in hidden_places(text) {
             // Markup and blank space mean nothing in code, except where they are meant to be read.
             let is_prose_only = hidden.rule == "hidden-instruction";
-            if is_prose_only && kind == FileKind::Executed {
+            if is_prose_only && !kind.is_read() {
                 continue;
             }
             let decoded = hidden.decoded.as_deref();
-            let weight = (hidden.rule, hidden.severity);
-            found.extend(finding(&lines, weight, hidden.at, (&hidden.evidence, decoded)));
+            found.add((hidden.rule, hidden.severity), hidden.at, (&hidden.evidence, decoded));
         }
         // Nothing decodes what stands in prose and data by itself.
-        let encoded_weight = match kind {
-            FileKind::Executed if !is_data(path) => FindingSeverity::High,
-            _ => FindingSeverity::Medium,
-        };
+        let is_code = kind.is_executed() && !is_data(path);
+        let encoded_weight = if is_code { FindingSeverity::High } else { FindingSeverity::Medium };
         for encoded in encoded_commands(text) {
-            let weight = ("encoded-command", encoded_weight);
             let evidence = (lines.line(encoded.at), Some(encoded.decoded.as_str()));
-            found.extend(finding(&lines, weight, encoded.at, evidence));
+            found.add(("encoded-command", encoded_weight), encoded.at, evidence);
         }
-        if kind == FileKind::Executed {
+        if kind.is_executed() {
             // A comment explains.
             let is_code = |at: usize| !lines.line(at).trim_start().starts_with(['*', '#', '/']);
             for (at, word) in split_words(text).into_iter().filter(|(at, _)| is_code(*at)) {
-                let weight = ("split-word", FindingSeverity::High);
-                found.extend(finding(&lines, weight, at, (lines.line(at), Some(&word))));
-            }
-            if let Some(at) = flows::sends_at(text) {
-                if let Some(to_dubious) = flows::secrets_leave(&found, text) {
-                    let severity =
-                        if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
-                    let weight = ("secrets-leave", severity);
-                    found.extend(finding(&lines, weight, at, (lines.line(at), None)));
-                }
-                let weight = ("undeclared-network", FindingSeverity::Low);
-                self.uses_network = finding(&lines, weight, at, (lines.line(at), None));
+                found.add(("split-word", FindingSeverity::High), at, (lines.line(at), Some(&word)));
             }
         }
-        flows::raise_concealed(&mut found);
-        self.findings = found;
+        (self.findings, self.findings_left_out) = found.finish();
+        if !kind.is_executed() {
+            return;
+        }
+        let Some(at) = flows::sends_at(text) else { return };
+        if let Some(to_dubious) = flows::secrets_leave(&self.findings, text) {
+            let severity = if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
+            let weight = ("secrets-leave", severity);
+            self.findings.extend(lines.finding(weight, at, (lines.line(at), None)));
+        }
+        let weight = ("undeclared-network", FindingSeverity::Low);
+        self.uses_network = lines.finding(weight, at, (lines.line(at), None));
     }
 
     fn not_text(mut self, path: &str, head: &[u8]) -> Self {
         let name = file_name(path);
-        let ending = name
-            .rsplit_once('.')
-            .map(|(_, ending)| ending.to_ascii_lowercase())
-            .unwrap_or_default();
-        let is_compiled = COMPILED.contains(&ending.as_str())
-            || COMPILED_MARKS.iter().any(|mark| head.starts_with(mark));
-        let is_archive = ARCHIVES.contains(&ending.as_str()) || head.starts_with(b"PK\x03\x04");
-        let (code, reason) = match (is_compiled, is_archive) {
-            (true, _) => (Some("opaque-code"), "it is a compiled program"),
-            (_, true) => (Some("nested-archive"), "it is an archive"),
-            _ => (None, "it is not text"),
-        };
+        let (code, reason) =
+            opaque(path, head).map_or((None, "it is not text"), |(code, why)| (Some(code), why));
         self.not_inspected = Some((self.size, reason));
         if let Some(rule) = code.and_then(rule) {
             let at = FoundAt { line: 0, column: 0 };
@@ -161,6 +150,20 @@ impl InspectedFile {
         }
         self
     }
+}
+
+/// The rule about a file that holds what no one can read as text, and why.
+fn opaque(path: &str, head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let name = file_name(path);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let ending = ending.as_deref().unwrap_or_default();
+    let is_compiled =
+        COMPILED.contains(&ending) || COMPILED_MARKS.iter().any(|mark| head.starts_with(mark));
+    if is_compiled {
+        return Some(("opaque-code", "it is a compiled program"));
+    }
+    let is_archive = ARCHIVES.contains(&ending) || head.starts_with(b"PK\x03\x04");
+    is_archive.then_some(("nested-archive", "it is an archive"))
 }
 
 fn file_name(path: &str) -> &str {
@@ -200,8 +203,9 @@ impl Scanner {
         coverage.files += 1;
         coverage.bytes += file.size;
         coverage.inspected_bytes += file.inspected;
+        coverage.findings_left_out += file.findings_left_out;
         if let Some((bytes, reason)) = file.not_inspected {
-            self.not_inspected(path, bytes, reason);
+            self.not_inspected(path, (bytes, reason), file.is_program);
         }
         if path == "SKILL.md" {
             self.declares_no_network = file.declares_no_network;
@@ -214,12 +218,18 @@ impl Scanner {
     /// Counts something that was not read against the coverage; `path` is empty for the skill as a whole.
     pub fn unread(&mut self, path: &str, bytes: u64, reason: &'static str) {
         self.report.coverage.bytes += bytes;
-        self.not_inspected(path, bytes, reason);
+        self.not_inspected(path, (bytes, reason), FileKind::is_program(path, ""));
     }
 
-    fn not_inspected(&mut self, path: &str, bytes: u64, reason: &'static str) {
+    fn not_inspected(
+        &mut self,
+        path: &str,
+        (bytes, reason): (u64, &'static str),
+        is_program: bool,
+    ) {
         let file = path.to_owned();
-        self.report.coverage.not_inspected.push(NotInspected { file, bytes, reason });
+        let unread = NotInspected { file, bytes, reason, is_program };
+        self.report.coverage.not_inspected.push(unread);
     }
 
     /// What was found.
@@ -235,11 +245,12 @@ impl Scanner {
     }
 }
 
-/// The findings of the table in one file.
-fn matched(lines: &Lines<'_>) -> Vec<ScanFinding> {
-    let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
-    let mut found = Vec::new();
+/// The findings of the table in one file, the heaviest one of each rule in a line: what else is in the line is shown with
+/// it.
+fn matched(lines: &Lines<'_>, kind: FileKind, found: &mut Kept<'_>) {
+    let Some(patterns) = PATTERNS.as_ref() else { return };
     let has = patterns.words.of(lines.text);
+    let number_of = |code| patterns.rules.iter().position(|(rule, _)| rule.code == code);
     for (number, (rule, pattern)) in patterns.rules.iter().enumerate() {
         if !has.all_of(number) {
             continue;
@@ -247,20 +258,61 @@ fn matched(lines: &Lines<'_>) -> Vec<ScanFinding> {
         let hits = pattern.find_iter(lines.text).filter_map(|hit| {
             // A pattern may begin with the blanks or the end of the line before.
             let at = hit.start() + (hit.as_str().len() - hit.as_str().trim_start().len());
-            let severity = weighed(rule, lines.place(at), hit.as_str())?;
-            if rule.code == SECRET_RULE {
-                let shown = shown_secret(hit.as_str())?;
-                return finding(lines, (rule.code, severity), at, (&shown, None));
-            }
-            finding(lines, (rule.code, severity), at, (lines.line(at), None))
+            Some((at, weighed(rule, (lines, at, kind), hit.as_str())?, hit.as_str()))
         });
-        found.extend(hits.take(MAX_PER_RULE));
+        if rule.code == SECRET_RULE {
+            for (at, severity, text) in hits {
+                let Some(shown) = shown_secret(text) else { continue };
+                found.add((rule.code, severity), at, (&shown, None));
+            }
+            continue;
+        }
+        let beside = flows::raised_beside(rule.code).and_then(number_of);
+        let beside: Vec<usize> = beside.filter(|it| has.all_of(*it)).map_or_else(Vec::new, |it| {
+            let (rule, pattern) = &patterns.rules[it];
+            let counts = |at| weighed(rule, (lines, at, kind), "").is_some();
+            let places = pattern.find_iter(lines.text).map(|hit| hit.start());
+            places.filter(|at| counts(*at)).map(|at| lines.number(at)).collect()
+        });
+        let mut add = |(line, at, severity): (usize, usize, FindingSeverity)| {
+            let is_raised = flows::is_near(&beside, line);
+            let severity = if is_raised { FindingSeverity::High } else { severity };
+            found.add((rule.code, severity), at, (lines.line(at), None));
+        };
+        let mut heaviest: Option<(usize, usize, FindingSeverity)> = None;
+        for (at, severity, _) in hits {
+            let line = lines.number(at);
+            heaviest = match heaviest {
+                Some((same, before, weight)) if same == line => {
+                    let is_heavier = severity > weight;
+                    Some(if is_heavier { (line, at, severity) } else { (line, before, weight) })
+                }
+                other => {
+                    other.into_iter().for_each(&mut add);
+                    Some((line, at, severity))
+                }
+            };
+        }
+        heaviest.into_iter().for_each(add);
     }
-    found
 }
 
 /// What a match weighs at its place; nothing where it does not count.
-fn weighed(rule: &ScanRule, place: PlaceKind, matched: &str) -> Option<FindingSeverity> {
+fn weighed(
+    rule: &ScanRule,
+    (lines, at, kind): (&Lines<'_>, usize, FileKind),
+    matched: &str,
+) -> Option<FindingSeverity> {
+    let kinds: &[FileKind] = match kind {
+        FileKind::Prose => &[FileKind::Prose],
+        FileKind::Executed => &[FileKind::Executed],
+        FileKind::Unknown => &[FileKind::Prose, FileKind::Executed],
+    };
+    let weights = kinds.iter().filter_map(|kind| weighed_in(rule, lines.place(at, *kind), matched));
+    weights.max()
+}
+
+fn weighed_in(rule: &ScanRule, place: PlaceKind, matched: &str) -> Option<FindingSeverity> {
     // A rule about sentences is only mentioned in code, one about code only in sentences.
     let is_meant = match place {
         PlaceKind::Sentence => rule.reads != Reads::Executed,
@@ -271,16 +323,6 @@ fn weighed(rule: &ScanRule, place: PlaceKind, matched: &str) -> Option<FindingSe
     let is_raised =
         rule.raised_by_address && place != PlaceKind::Quotation && has_dubious_address(matched);
     Some(if is_raised { FindingSeverity::High } else { severity })
-}
-
-fn finding(
-    lines: &Lines<'_>,
-    (code, severity): (&'static str, FindingSeverity),
-    at: usize,
-    (evidence, decoded): (&str, Option<&str>),
-) -> Option<ScanFinding> {
-    let place = FoundAt { line: lines.number(at) + 1, column: lines.column(at) };
-    Some(ScanFinding::new(rule(code)?, severity, &place, evidence, decoded))
 }
 
 /// Whether a file holds data, by its name.

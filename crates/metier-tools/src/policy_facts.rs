@@ -327,7 +327,11 @@ fn standing(skill: &Path, digest: Digest, trusted: &TrustedFolders) -> TrustStat
         return TrustStatus::Untrusted;
     };
     match trusted.standing(&record.folder, &path, digest) {
-        TrustStatus::Changed if is_followed(folder, skill, record) => TrustStatus::Followed,
+        TrustStatus::Changed
+            if record.followed_skills.contains(&path) && is_followed(folder, skill, record) =>
+        {
+            TrustStatus::Followed
+        }
         standing => standing,
     }
 }

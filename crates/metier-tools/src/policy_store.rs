@@ -197,7 +197,7 @@ fn change<R: DeserializeOwned + Serialize + Default, T>(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use metier_policy::{AbsolutePath, TrustedFolder, UnixTime};
 
@@ -209,6 +209,7 @@ mod tests {
             skills: BTreeMap::new(),
             files: BTreeMap::new(),
             followed: None,
+            followed_skills: BTreeSet::new(),
             granted_at: UnixTime(1),
         }
     }

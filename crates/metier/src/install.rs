@@ -3,17 +3,17 @@
 //! Shipping is `metier-pack`'s; which folder is meant, and that the index is fresh afterwards, is decided
 //! here. Nothing is asked: a front end shows the plan to a person first.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use metier_config::Scope;
 use metier_pack::{
     AcceptedBefore, DiffAgainst, ExportedLock, InstallPlan, InstallRequest, InstallTarget,
     InstalledSkill, LockUse, LockedSkill, Overwrite, PackOptions, PackPlan, PlanView,
-    PlannedAction, SignerRules, SkillDiff, UpdateRequest, VerifiedSkill, VerifyScan, plan_pack,
-    remove_abandoned_fetches,
+    PlannedAction, SignerChange, SignerRules, SkillDiff, UpdateRequest, VerifiedSkill, VerifyScan,
+    plan_pack, remove_abandoned_fetches,
 };
-use metier_policy::TrustedFolder;
+use metier_policy::{AbsolutePath, TrustedFolder};
 use metier_registry::Root;
 use metier_registry::manage::Backup;
 use metier_skill::{OWN_SKILLS_FOLDER, Source};
@@ -207,10 +207,13 @@ impl Metier {
 
     /// A plan to restore a skill with its records; what stands in its place goes to a backup. `None` for a backup of
     /// a skill that no record is about: [`Backups::restore`](metier_registry::manage::Backups::restore) brings it back.
+    ///
+    /// A version that someone else signed than the one that is pinned is refused, unless `signer` accepts the change.
     pub fn plan_restore(
         &self,
         backup: &Backup,
         overwrite: Overwrite,
+        signer: SignerChange,
     ) -> Result<Option<InstallPlan>> {
         let path = Path::new(&backup.path);
         let own = [Scope::Project, Scope::User].into_iter();
@@ -218,6 +221,7 @@ impl Metier {
         let own = own.filter_map(|scope| self.install_target(Some(scope)).ok());
         for target in own.chain(self.agent_targets()) {
             if path.parent() == Some(target.root()) {
+                let target = target.with_signer_change(signer);
                 return Ok(target.plan_restore(backup, overwrite)?);
             }
         }
@@ -228,8 +232,23 @@ impl Metier {
         let base = root.ancestors().nth(2).unwrap_or(root);
         let (source, state) = (backup.skill.source, &self.require_user_folders()?.state);
         let target = InstallTarget::new(root, base, source, state)?
-            .with_link_folders(link_folders(base, source));
+            .with_link_folders(link_folders(base, source))
+            .with_signer_change(signer);
         Ok(target.plan_restore(backup, overwrite)?)
+    }
+
+    /// Whether the skill in the directory `path` was installed, and records are kept about it.
+    pub fn is_installed_at(&self, path: &Path) -> Result<bool> {
+        let (Some(root), Some(name)) = (path.parent(), path.file_name()) else { return Ok(false) };
+        let (root, name) = (real_path(root), name.to_string_lossy());
+        let own = [Scope::Project, Scope::User].into_iter();
+        let own = own.filter_map(|scope| self.install_target(Some(scope)).ok());
+        for target in own.chain(self.agent_targets()) {
+            if real_path(target.root()) == root && target.is_installed(&name)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A plan to remove the links to these skills from the folder of an agent. The skills stay where they are.
@@ -242,8 +261,25 @@ impl Metier {
         Ok(target.plan_unlink(names, agent)?)
     }
 
+    /// Ends following the skills that a plan puts in place: what it brings is no edit of the user's.
+    fn unfollow(&self, view: &PlanView) -> Result<()> {
+        let store = self.policy_store()?;
+        let trusted = store.trusted()?;
+        if trusted.iter().all(|record| record.followed_skills.is_empty()) {
+            return Ok(());
+        }
+        let landing: Vec<PathBuf> =
+            view.landing().map(|skill| real_path(Path::new(&skill.path))).collect();
+        let is_it = |folder: &AbsolutePath, path: &str| {
+            landing.contains(&real_path(&Path::new(folder.as_str()).join(path)))
+        };
+        store.change_trusted(|all| all.unfollow(is_it))?;
+        Ok(())
+    }
+
     /// Carries a plan out, all of it or nothing. The skills are found anew afterwards.
     pub fn carry_out(&self, plan: InstallPlan) -> Result<PlanView> {
+        self.unfollow(plan.view())?;
         let done = plan.carry_out()?;
         if done.changes_skills() {
             self.look_again();
@@ -287,6 +323,7 @@ impl Metier {
                 skills: BTreeMap::new(),
                 files: BTreeMap::new(),
                 followed: None,
+                followed_skills: BTreeSet::new(),
                 granted_at: now(),
             });
             for (_, path, content) in trusted {

@@ -20,6 +20,8 @@ use crate::open::Metier;
 
 const FOLDER: &str = "install-requests";
 const MAX_REQUESTS: usize = 200;
+/// The code of a change that counts, and is not finished.
+const UNFINISHED: &str = "unfinished";
 const MAX_BYTES: u64 = 64 << 10;
 /// Characters of a field; what a program writes is shown to a person.
 const MAX_CHARS: usize = 2000;
@@ -191,7 +193,8 @@ impl Metier {
             Ok(())
         };
         let done = switch_off().and_then(|()| self.carry_out(plan));
-        if done.is_err() {
+        // One that stopped in the middle is finished by the next command, and lands then.
+        if done.as_ref().is_err_and(|error| error.code != UNFINISHED) {
             for id in &switched {
                 // What stays switched off is named by `metier list`.
                 let _ = self.switch_skill(scope, id, true);

@@ -26,14 +26,17 @@ impl Metier {
             .with(SourceKind::Oci, download)
     }
 
-    /// git as the user has it installed. What stands in the working directory may have come with a clone.
+    /// git as the user has it installed. What stands in the working directory, or in its repository, may have come with a
+    /// clone.
     fn git_fetch(&self) -> GitFetch {
         let environment = self.environment();
-        let untrusted = metier_fs::canonical(self.working_dir()).ok();
+        let untrusted = [Some(self.working_dir().to_owned()), self.repository()];
+        let untrusted = untrusted.into_iter().flatten();
+        let untrusted: Vec<_> = untrusted.filter_map(|it| metier_fs::canonical(&it).ok()).collect();
         let mut path = environment.paths("PATH");
         path.retain(|dir| {
             let real = metier_fs::canonical(dir).unwrap_or_else(|_| dir.clone());
-            !untrusted.as_ref().is_some_and(|untrusted| real.starts_with(untrusted))
+            !untrusted.iter().any(|untrusted| real.starts_with(untrusted))
         });
         let mut fetch = GitFetch::new(path, environment.home().map(ToOwned::to_owned));
         for name in GIT_VARIABLES {

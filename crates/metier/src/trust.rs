@@ -3,7 +3,7 @@
 //! What trust changes is `metier-policy`'s. The records are in the user's state, outside the
 //! project: nothing inside a project can make one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use metier_fs::SkillRoot;
@@ -133,6 +133,7 @@ impl TrustPlan {
         }
         let folder = followed_folder(&self.folder).map_err(|error| refused(error.to_string()))?;
         self.record.followed = Some(folder);
+        self.record.followed_skills = self.record.skills.keys().cloned().collect();
         self.trusted.followed = true;
         self.grant()
     }
@@ -256,6 +257,7 @@ impl Metier {
             skills: skills.iter().map(|skill| (skill.path.clone(), skill.digest)).collect(),
             files,
             followed: None,
+            followed_skills: BTreeSet::new(),
             granted_at: now(),
         };
         let digest = record.digest();

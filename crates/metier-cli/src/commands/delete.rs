@@ -65,6 +65,14 @@ pub(crate) fn run(args: &DeleteArgs, context: &Context, json: bool) -> Result<Bo
     let scan = metier.skills();
     let entry = find(&args.name, &scan)?;
     let path = users_path(&args.name, entry, &scan)?;
+    if metier.is_installed_at(path)? {
+        let name = safe(entry.name().as_str()).into_owned();
+        let message =
+            format!("`{name}` was installed: to delete only its folder leaves its records behind");
+        return Err(
+            CommandError::failed("installed", message).help(format!("metier uninstall {name}"))
+        );
+    }
     let id = SkillId { source: Source::User, name: entry.name().clone() };
     let root = metier.user_root_of(path);
     let deletion = Deletion::of(id, path, &root).map_err(metier::Error::from)?;

@@ -246,8 +246,9 @@ fn install_into(
     let seen = consent(&mut plan, &asked)?;
     let plan = context.metier.carry_out(plan)?;
     // What a person has seen, or named and agreed to, is trusted, as it is. Records that came with a clone are
-    // neither: an agreement beforehand is to whatever they say.
-    let is_named = args.source.is_some() && args.origin != Some(SourceOrigin::Recorded);
+    // neither: an agreement beforehand is to whatever they say. So is one to a list that leads to another source.
+    let is_named =
+        args.source.is_some() && args.origin != Some(SourceOrigin::Recorded) && !plan.led_elsewhere;
     let is_confirmed = is_named || seen == PlanSeen::Shown;
     let untrusted = if is_confirmed {
         context.metier.trust_installed(&target, &plan)?;

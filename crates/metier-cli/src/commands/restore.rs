@@ -62,6 +62,9 @@ pub(crate) struct RestoreArgs {
     /// Replace what stands there, although it was changed or not installed by Metier. A backup is kept.
     #[arg(long, requires = "name", conflicts_with_all = ["run", "list"])]
     force: bool,
+    /// Restore it although someone else signed it than the one that skills.lock.json pins.
+    #[arg(long, requires = "name", conflicts_with_all = ["run", "list"])]
+    accept_signer: bool,
     /// Show the plan, and change nothing.
     #[arg(long, requires = "name", conflicts_with_all = ["run", "list"])]
     dry_run: bool,
@@ -104,6 +107,7 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context, json: bool) -> Result<B
                 force: args.force,
                 dry_run: args.dry_run,
                 yes: args.yes,
+                accept_signer: args.accept_signer,
                 json,
             };
             Ok(Box::new(skill::run(&backups, &backup, &asked, context)?))

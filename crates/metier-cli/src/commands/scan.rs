@@ -14,6 +14,7 @@ use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, write_json};
+use crate::render::findings::unread_program_line;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe, sarif};
 
@@ -190,6 +191,15 @@ impl Output for Scanned {
                 write_finding(&skill.path, finding, out)?;
             }
             let coverage = &skill.report.coverage;
+            for unread in coverage.unread_programs() {
+                let path = format!("{}/{}", skill.path, unread.file);
+                writeln!(out, "{} ({})\n", unread_program_line(&path), unread.reason)?;
+            }
+            if coverage.findings_left_out > 0 {
+                let more = count(coverage.findings_left_out, "more finding");
+                let text = format!("{}: {more} of low or medium weight", safe(&skill.path));
+                writeln!(out, "{}\n", paint(DIM, text))?;
+            }
             if coverage.percent() < LOW_COVERAGE {
                 let share = format!(
                     "{}: only {} % of its bytes could be inspected",

@@ -55,7 +55,14 @@ pub(crate) fn finding_lines(skill: &PlannedSkill) -> Vec<String> {
         let text = format!("  only {percent} % of its bytes could be inspected");
         lines.push(paint(YELLOW, text));
     }
+    lines.extend(skill.unread_programs.iter().map(|path| unread_program_line(path)));
     lines
+}
+
+/// A program that a scan did not read, or not to its end.
+pub(crate) fn unread_program_line(path: &str) -> String {
+    let text = format!("  {}: not inspected to its end, and may be run", safe(path));
+    paint(YELLOW, text)
 }
 
 /// One finding in one line.

@@ -122,20 +122,20 @@ fn suppressions_come_from_the_user_and_never_from_what_is_installed() {
     ] {
         home.write(place, list.to_string());
     }
-    assert_eq!(run(&home, &["install", "src/pdf", "--yes"]).code, 1);
+    assert_eq!(run(&home, &["install", "./src/pdf", "--yes"]).code, 1);
     home.write("home/.agent/suppressions.json", list.to_string());
-    let plan = json(&home, &["install", "src/pdf", "--dry-run", "--json"]);
+    let plan = json(&home, &["install", "./src/pdf", "--dry-run", "--json"]);
     let found = findings(&plan).iter().find(|it| it["rule"] == "reverse-shell").expect("found");
     assert_eq!(
         (&found["new"], &found["suppressed"]),
         (&json!(false), &json!("it is the exercise"))
     );
     assert_eq!(run(&home, &["scan", "src/pdf"]).code, 0, "the list counts for a scan too");
-    let output = run(&home, &["install", "src/pdf", "--yes"]);
+    let output = run(&home, &["install", "./src/pdf", "--yes"]);
     assert_eq!(output.code, 0, "{output:?}");
     // One that cannot be understood is an error, not an empty list.
     home.write("home/.agent/suppressions.json", "{");
-    let output = run(&home, &["install", "src/pdf", "--dry-run", "--json"]);
+    let output = run(&home, &["install", "./src/pdf", "--dry-run", "--json"]);
     assert_eq!(output.json()["error"]["code"], "invalid-suppressions");
 }
 
@@ -175,7 +175,7 @@ fn verify_scans_what_differs_and_everything_when_asked() {
 fn records_that_came_with_a_clone_are_installed_untrusted_unless_someone_was_shown_them() {
     let home = TestHome::new();
     home.skill("project/packs/pdf", "pdf", "Fill PDF forms.");
-    assert_eq!(run(&home, &["install", "packs/pdf", "--yes"]).code, 0);
+    assert_eq!(run(&home, &["install", "./packs/pdf", "--yes"]).code, 0);
     assert_eq!(json(&home, &["inspect", "pdf", "--json"])["trust"], "trusted");
     assert_eq!(run(&home, &["untrust"]).code, 0);
     fs::remove_dir_all(home.project().join(".agent/skills")).expect("removes");

@@ -257,7 +257,9 @@ fn no_network_no_host_and_no_trust_are_three_errors() {
     fails(&home, &install("https://nothing.invalid/x.zip"), "host-unknown");
     fails(&home, &install("http://example.invalid/x.zip"), "plain-http");
     // One and the same address in another form would be judged as a name.
-    fails(&home, &install("https://0x7f.1/x.zip"), "not-found");
+    let refused = install("https://0x7f.1/x.zip");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stdout.contains("bad-source"), "{refused:?}");
 }
 
 #[test]

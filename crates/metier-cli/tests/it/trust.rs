@@ -204,6 +204,22 @@ fn a_skill_that_is_added_to_a_followed_folder_is_not_covered() {
 }
 
 #[test]
+fn a_skill_that_is_installed_into_a_followed_folder_is_not_covered() {
+    let home = project();
+    if follow(&home, "follow\n").is_none() {
+        return;
+    }
+    home.skill("src/later", "later", "Came with an installation.");
+    assert_eq!(run(&home, &["install", "../src/later", "--yes"]).code, 0);
+    let later = || json(&home, &["explain", "load_skill", "later", "--json"])["effect"].clone();
+    assert_eq!(later(), "allow", "at its digest it is trusted");
+    home.write("project/.agent/skills/later/more.md", "edited");
+    assert_eq!(later(), "ask");
+    edit(&home);
+    assert_eq!(decided(&home)[0], "allow", "the others are followed as before");
+}
+
+#[test]
 fn what_takes_the_place_of_a_followed_folder_is_not_covered() {
     let home = project();
     if follow(&home, "follow\n").is_none() {

@@ -179,9 +179,18 @@ pub(super) fn url_of(source: &SourceUrl, scheme: &str, path: &str) -> Option<Url
 
 fn place_of(url: &Url) -> SourcePlace {
     let host = url.host_str().unwrap_or_default();
-    SourcePlace {
-        scheme: url.scheme().to_owned(),
-        host: Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))),
-        path: url.path().trim_matches('/').to_owned(),
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    SourcePlace::on_host(url.scheme(), host, &format!("{}{query}", url.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_judged_without_percent_signs_and_queries() {
+        let place = place_of(&"https://h.test/b%61d/evil.zip?x=1".parse().expect("a URL"));
+        assert_eq!(place.path, "bad/evil.zip");
     }
 }

@@ -67,7 +67,10 @@ pub(super) fn fetch(
 }
 
 /// The path of a URL without its fragment, and the digest that the fragment gives.
-fn split_pin<'p>(path: &'p str, recorded: &str) -> Result<(&'p str, Option<Digest>), FetchError> {
+pub(super) fn split_pin<'p>(
+    path: &'p str,
+    recorded: &str,
+) -> Result<(&'p str, Option<Digest>), FetchError> {
     let Some((path, fragment)) = path.split_once('#') else { return Ok((path, None)) };
     let digest = fragment.strip_prefix(PIN).and_then(|hex| format!("sha256:{hex}").parse().ok());
     digest.map(|digest| (path, Some(digest))).ok_or_else(|| {
@@ -78,7 +81,7 @@ fn split_pin<'p>(path: &'p str, recorded: &str) -> Result<(&'p str, Option<Diges
 }
 
 /// Both digests that may be known: the one in the URL, and the one in the lock.
-fn check_digest(
+pub(super) fn check_digest(
     web: &Web<'_>,
     digest: Digest,
     expected: Option<Digest>,

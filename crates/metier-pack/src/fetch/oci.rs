@@ -43,7 +43,7 @@ use registry::Registry;
 pub(crate) use credentials::basic;
 pub(crate) use layout_dir::{INDEX, LAYOUT_VERSION, MARKER};
 pub(crate) use manifest::REF_NAME;
-pub(crate) use reference::{is_tag, is_version_tag};
+pub(crate) use reference::{DOCKER_HUB, DOCKER_HUB_NAMES, is_tag, is_version_tag};
 
 /// How many indexes may lie inside each other.
 const MAX_INDEXES: usize = 2;

@@ -15,7 +15,7 @@ use metier_skill::{Digest, Profile};
 
 use super::fault::{FetchError, FetchFault};
 use super::http::{DownloadSettings, Web, not_written, url_of};
-use super::https::MAX_MANUAL_BYTES;
+use super::https::{MAX_MANUAL_BYTES, check_digest, split_pin};
 use super::{FetchProgress, Fetched, FetchedKind};
 use crate::archive::{archive_kind, unpack};
 use crate::directory::read_directory;
@@ -41,7 +41,8 @@ pub(super) fn fetch(
     progress: &dyn FetchProgress,
 ) -> Result<Fetched, PackError> {
     let recorded = source.url.shown();
-    let paths: Vec<&str> = match source.url.path.as_str() {
+    let (path, expected) = split_pin(&source.url.path, &recorded)?;
+    let paths: Vec<&str> = match path {
         "" | "/" => PLACES.to_vec(),
         path => vec![path],
     };
@@ -61,6 +62,7 @@ pub(super) fn fetch(
         };
         match web.document(&wanted, "reading the list of skills") {
             Ok((bytes, got)) => {
+                check_digest(&web, got.digest, expected, None)?;
                 let bad = |why: String| web.failed(FetchFault::Index, why);
                 let (entries, _) = parse_index(&bytes, &got.reply.url).map_err(bad)?;
                 let listed = Listed {
@@ -73,7 +75,9 @@ pub(super) fn fetch(
                 listed.fetch_skills(entries, names)?;
                 let path = into.join("skills");
                 let resolved = Digest::of(&bytes).to_string();
-                return Ok(Fetched::new(path, FetchedKind::Directory, resolved));
+                let is_fixed = expected.is_some();
+                let kind = FetchedKind::Directory;
+                return Ok(Fetched { is_fixed, ..Fetched::new(path, kind, resolved) });
             }
             Err(error) if error.fault == FetchFault::NotFound => missing = missing.or(Some(error)),
             Err(error) => return Err(error.into()),

@@ -4,6 +4,9 @@
 //! that connects to it. So what could be read in two ways is refused instead of read in one of them.
 
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use metier_net::may_hand_out_keys;
 
 /// A URL in its parts. Credentials are kept apart, and are never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -125,6 +128,10 @@ fn split_port(authority: &str) -> Result<(String, Option<u16>), &'static str> {
     Ok((host.to_ascii_lowercase(), port))
 }
 
+/// No one means such a host as a source, by any program.
+const KEEPER: &str =
+    "its host is an address that hands out the keys of cloud machines, or of a single link";
+
 /// Refuses what is not a plain name or address.
 pub(crate) fn check_host(host: &str) -> Result<(), &'static str> {
     let is_v6 = host.starts_with('[') && host.ends_with(']');
@@ -134,6 +141,34 @@ pub(crate) fn check_host(host: &str) -> Result<(), &'static str> {
     };
     if inner.is_empty() || inner.starts_with(['-', '.']) || !inner.bytes().all(is_plain) {
         return Err("its host is not valid");
+    }
+    if host.ends_with('.') {
+        return Err("its host ends in a dot: leave it away");
+    }
+    if is_v6 {
+        let address: Option<Ipv6Addr> = inner.parse().ok();
+        let is_usual = address.is_some_and(|it| it.to_string().eq_ignore_ascii_case(inner));
+        if address.is_some_and(|address| may_hand_out_keys(address.into())) {
+            return Err(KEEPER);
+        }
+        return if is_usual {
+            Ok(())
+        } else {
+            Err("its host is not an address as it is usually written")
+        };
+    }
+    if inner.parse().is_ok_and(|address: Ipv4Addr| may_hand_out_keys(address.into())) {
+        return Err(KEEPER);
+    }
+    // Programs take such a host for an address, which no rule about the address would know.
+    let last = inner.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let is_hex =
+        last.strip_prefix("0x").is_some_and(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
+    let is_number = is_hex || last.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && inner.parse::<Ipv4Addr>().is_err() {
+        return Err(
+            "its host is a number that programs take for an address: write all four numbers of the address",
+        );
     }
     Ok(())
 }
@@ -168,6 +203,15 @@ mod tests {
             "https://h\u{f6}st/a",
             "no-scheme",
             "https://host/good/../evil/x.git",
+            "https://127.1/x.git",
+            "ssh://git@2130706433/x.git",
+            "git://0x7f.1/x.git",
+            "git://127.0.0.0x1/x.git",
+            "https://good.org./x.git",
+            "git://[0:0:0:0:0:0:0:1]/x.git",
+            "https://169.254.169.254/x.zip",
+            "git://100.100.100.200/x.git",
+            "oci://[fd00:ec2::254]/x",
             "https://host/good/%2e%2E/evil/x.git",
         ] {
             assert!(SourceUrl::parse(text).is_err(), "{text}");

@@ -65,7 +65,9 @@ impl GitSource {
 
     /// How the records spell it, without credentials.
     pub fn recorded(&self) -> String {
-        if let Some(short) = self.short() {
+        // What follows an `@` would be read as a ref.
+        let is_plain = !self.path.contains('@');
+        if let Some(short) = self.short().filter(|_| is_plain) {
             let path = if self.path.is_empty() { String::new() } else { format!("/{}", self.path) };
             let reference = self.reference.as_ref().map(|it| format!("@{it}")).unwrap_or_default();
             return format!("{short}{path}{reference}");
@@ -75,8 +77,9 @@ impl GitSource {
             _ => self.address(),
         };
         let path = if self.path.is_empty() { String::new() } else { format!("//{}", self.path) };
-        let reference = self.reference.as_ref().map(|it| format!("#{it}")).unwrap_or_default();
-        format!("{address}{path}{reference}")
+        let unnamed = if is_plain { "" } else { "#HEAD" };
+        let reference = self.reference.as_ref().map(|it| format!("#{it}"));
+        format!("{address}{path}{}", reference.as_deref().unwrap_or(unnamed))
     }
 
     /// `owner/repo`, where it can be said so.
@@ -225,6 +228,10 @@ fn parse_scp(text: &str) -> Option<Result<GitSource, &'static str>> {
         if path.is_empty() || path.starts_with('-') || !path.bytes().all(is_plain) {
             return Err("its path is not that of a repository");
         }
+        // The other side takes such parts out of a path, after it was judged.
+        if path.split('/').any(|part| matches!(part, "." | "..")) {
+            return Err("its path has parts that lead elsewhere");
+        }
         let remote = GitRemote::Scp {
             user: user.to_owned(),
             host: host.to_ascii_lowercase(),
@@ -273,6 +280,11 @@ fn parse_short(text: &str) -> Option<Result<GitSource, &'static str>> {
     };
     let inner = parts.next().unwrap_or_default();
     Some(finish(GitRemote::Url(url), reference.map(ToOwned::to_owned), inner))
+}
+
+/// Whether `text` can be read as `owner/repo[/path][@ref]`.
+pub(super) fn is_short_form(text: &str) -> bool {
+    parse_scp(text).is_none() && parse_short(text).is_some()
 }
 
 fn is_short(name: &str) -> bool {
@@ -339,6 +351,19 @@ fn split_once_or(text: &str, at: char) -> (&str, Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_that_leads_elsewhere_is_refused_and_an_at_in_a_directory_is_no_ref() {
+        for text in ["git@h.test:good/../evil/x.git", "git@h.test:./x.git"] {
+            assert!(matches!(parse_remote(text), Some(Err(_))), "{text}");
+        }
+        let source = parse_remote("a/b/dir@x#v1").expect("a repository").expect("parses");
+        for source in [source.clone(), GitSource { reference: None, ..source }] {
+            let recorded = source.recorded();
+            let again = parse_remote(&recorded).expect("a repository").expect("parses");
+            assert_eq!((again.path.as_str(), again.recorded()), ("dir@x", recorded));
+        }
+    }
 
     #[test]
     fn every_spelling_of_a_repository_has_one_recorded_form_that_means_the_same() {

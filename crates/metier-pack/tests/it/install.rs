@@ -3,7 +3,11 @@
 
 use std::fs;
 
-use metier_pack::{FileState, LockUse, Overwrite, PackError, PlannedAction, VerifyState};
+use metier_pack::{
+    Fetchers, FileState, GitFetch, LockUse, Overwrite, PackError, PlannedAction, SignerChange,
+    SourceAccess, SourceKind, SourcePolicy, SourceRuleScope, SourceRules, UpdateRequest,
+    UpstreamState, VerifyState,
+};
 use metier_registry::manage::Backups;
 use metier_skill::Profile;
 
@@ -333,6 +337,142 @@ fn an_edit_between_plan_and_execution_is_not_replaced() {
 }
 
 #[test]
+fn records_that_change_between_plan_and_execution_are_not_written_over() {
+    let home = Home::new();
+    let newer = |text: &str| {
+        let entry = |name: &str| Entry::deflated(format!("{name}/SKILL.md"), skill(name) + text);
+        home.write("a.zip", Zip::of(["a", "b"].map(entry)).bytes());
+    };
+    newer("");
+    home.install("a.zip").expect("installs");
+    let target = home.target().expect("a target");
+    let update = || target.plan_update(&UpdateRequest::new(Vec::new())).expect("plans");
+    let replacing = || {
+        let mut request = home.request("other.zip");
+        request.overwrite = Overwrite::Replace;
+        target.plan_install(&request).expect("plans").carry_out().expect("installs");
+    };
+    // Another source for one of the skills, with the same files: nothing on the disk shows it.
+    newer("new\n");
+    let entry = Entry::deflated("b/SKILL.md".to_owned(), skill("b"));
+    home.write("other.zip", Zip::of([entry]).bytes());
+    let waiting = update();
+    replacing();
+    let records = (home.read(LOCK), home.read(WANTED));
+    assert_eq!(waiting.carry_out().expect_err("changed").code(), "target-changed");
+    assert_eq!((home.read(LOCK), home.read(WANTED)), records);
+    // One that is uninstalled meanwhile does not come back.
+    let waiting = update();
+    let plan = target.plan_uninstall(&["b".to_owned()], Overwrite::Refuse).expect("plans");
+    plan.carry_out().expect("uninstalls");
+    let records = home.read(LOCK);
+    assert_eq!(waiting.carry_out().expect_err("changed").code(), "target-changed");
+    assert_eq!(home.read(LOCK), records);
+    update().carry_out().expect("updates");
+    // Exactly the lock means the one that is there.
+    fs::remove_dir_all(home.path("project/.agent/skills/a")).expect("removes");
+    let waiting =
+        target.plan_reconcile(LockUse::Exact, Overwrite::Refuse, Profile::Strict).expect("plans");
+    home.write(LOCK, home.read(LOCK).replace("\"version\": 1,", "\"version\": 1,\n  \"x\": 1,"));
+    assert_eq!(waiting.carry_out().expect_err("changed").code(), "target-changed");
+}
+
+#[test]
+fn an_older_version_of_the_source_is_held_back_until_it_is_wanted() {
+    let home = Home::new();
+    let of_version = |version: &str| {
+        let text =
+            skill("a").replace("name: a", &format!("name: a\nmetadata:\n  version: \"{version}\""));
+        home.write("a.zip", Zip::of([Entry::deflated("a/SKILL.md".to_owned(), text)]).bytes());
+    };
+    of_version("2.0");
+    home.install("a.zip").expect("installs");
+    of_version("1.0");
+    let target = home.target().expect("a target");
+    let mut request = UpdateRequest::new(Vec::new());
+    let done = target.plan_update(&request).expect("plans").carry_out().expect("does nothing");
+    assert_eq!(done.not_updated[0].problem.code, "older");
+    assert!(home.read(LOCK).contains("\"version\": \"2.0\""));
+    request.overwrite = Overwrite::Replace;
+    target.plan_update(&request).expect("plans").carry_out().expect("updates");
+    assert!(home.read(LOCK).contains("\"version\": \"1.0\""));
+}
+
+#[test]
+fn a_restored_version_without_a_signature_keeps_the_pin() {
+    let home = Home::new();
+    pack(&home, "a.zip", &["a"]);
+    home.install("a.zip").expect("installs");
+    let entry = Entry::deflated("a/SKILL.md".to_owned(), skill("a") + "new\n");
+    home.write("a.zip", Zip::of([entry]).bytes());
+    let target = home.target().expect("a target");
+    target.plan_update(&UpdateRequest::new(Vec::new())).expect("plans").carry_out().expect("done");
+    // The newer version was signed.
+    let signed = |signer: &str| {
+        let lock = home.read(LOCK);
+        let lock: Vec<&str> = lock.lines().filter(|line| !line.contains("\"signer\"")).collect();
+        let at = format!("      \"signer\": \"{signer}\",\n      \"tree\"");
+        home.write(LOCK, lock.join("\n").replace("      \"tree\"", &at));
+    };
+    signed("minisign:AAAA");
+    let backups = Backups::in_state(&home.path("state"));
+    let oldest = backups.list().expect("lists").backups.pop().expect("a backup");
+    let plan = target.plan_restore(&oldest, Overwrite::Refuse).expect("plans");
+    plan.expect("it was installed").carry_out().expect("restores");
+    assert!(home.read(LOCK).contains("minisign:AAAA"), "{}", home.read(LOCK));
+    // What someone else signed is not restored over it in silence.
+    signed("minisign:BBBB");
+    let pinned = backups.list().expect("lists").backups.remove(0);
+    let refused = target.plan_restore(&pinned, Overwrite::Refuse).expect_err("another signer");
+    assert_eq!(refused.code(), "signer-changed");
+    let accepting = target.with_signer_change(SignerChange::Accept);
+    accepting.plan_restore(&pinned, Overwrite::Refuse).expect("plans");
+}
+
+#[test]
+fn a_rule_about_a_folder_holds_for_what_is_above_it() {
+    let home = Home::new();
+    for name in ["good", "evil"] {
+        home.write(&format!("src/{name}/SKILL.md"), skill(name));
+    }
+    let mut policy = SourcePolicy::default();
+    let evil = fs::canonicalize(home.path("src/evil")).expect("real");
+    policy.rules.push(SourceRules {
+        origin: "here".to_owned(),
+        scope: SourceRuleScope::User,
+        allow: None,
+        deny: vec![evil.to_string_lossy().into_owned()],
+    });
+    let access = SourceAccess::new(policy, std::sync::Arc::new(Fetchers::default()));
+    let target = home.target().expect("a target").with_access(access);
+    let refused = target.plan_install(&home.request("./src")).expect_err("denied");
+    assert_eq!(refused.code(), "source-denied");
+    let mut request = home.request("./src");
+    request.skills = vec!["good".to_owned()];
+    target.plan_install(&request).expect("plans").carry_out().expect("installs");
+}
+
+#[test]
+fn a_folder_that_could_be_a_repository_of_a_host_is_named_with_a_dot() {
+    let home = Home::new();
+    home.write("owner/repo/SKILL.md", skill("repo"));
+    assert_eq!(home.install("owner/repo").expect_err("ambiguous").code(), "bad-source");
+    home.install("./owner/repo").expect("installs");
+}
+
+#[test]
+fn a_list_of_plugins_that_cannot_be_read_stops_only_who_wants_a_plugin() {
+    let home = Home::new();
+    home.write("src/a/SKILL.md", skill("a"));
+    home.write("src/.claude-plugin/marketplace.json", "{");
+    let mut request = home.request("./src");
+    request.plugin = Some("x".to_owned());
+    let target = home.target().expect("a target");
+    assert_eq!(target.plan_install(&request).expect_err("bad list").code(), "bad-record");
+    home.install("./src").expect("installs");
+}
+
+#[test]
 fn a_staged_file_that_changes_between_plan_and_execution_is_not_installed() {
     let home = Home::new();
     pack(&home, "a.zip", &["a"]);
@@ -439,4 +579,49 @@ fn a_directory_is_a_source_and_what_is_not_one_is_named() {
             entry.expect("an entry").file_name().to_string_lossy().starts_with('.')
         })
     );
+}
+
+/// Calls git with an environment of its own; `None` where there is no git.
+fn git(home: &Home, args: &[&str]) -> Option<()> {
+    let mut call = std::process::Command::new("git");
+    call.args(args).current_dir(home.path("src")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    for name in ["AUTHOR", "COMMITTER"] {
+        call.env(format!("GIT_{name}_NAME"), "a").env(format!("GIT_{name}_EMAIL"), "a@b");
+    }
+    let output = call.output().ok()?;
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tag_that_gave_way_to_a_branch_of_its_name_is_moved() {
+    let home = Home::new();
+    home.write("src/a/SKILL.md", skill("a"));
+    let commit = ["commit", "-q", "-a", "-m", "x"];
+    if git(&home, &["init", "-q", "-b", "main"]).is_none() {
+        return;
+    }
+    for args in [&["add", "."][..], &commit, &["tag", "v1"]] {
+        git(&home, args).expect("git");
+    }
+    let path = std::env::split_paths(&std::env::var_os("PATH").expect("a path")).collect();
+    let fetch = std::sync::Arc::new(GitFetch::new(path, None));
+    let fetchers = std::sync::Arc::new(Fetchers::default().with(SourceKind::Git, fetch));
+    let access = SourceAccess::new(SourcePolicy::default(), fetchers);
+    let target = home.target().expect("a target").with_access(access);
+    let plan = target.plan_install(&home.request("./src#v1")).expect("plans");
+    plan.carry_out().expect("installs");
+    assert!(home.read(LOCK).contains("\"fixed\": true"), "{}", home.read(LOCK));
+    home.write("src/a/SKILL.md", skill("a") + "evil\n");
+    for args in [&["tag", "-d", "v1"][..], &["checkout", "-q", "-b", "v1"], &commit] {
+        git(&home, args).expect("git");
+    }
+    let request = UpdateRequest::new(Vec::new());
+    let done = target.plan_update(&request).expect("plans");
+    assert_eq!(done.view().not_updated[0].problem.code, "moved");
+    let tags = target.outdated_tags(&request).expect("asks");
+    assert_eq!(tags[0].state, UpstreamState::Moved);
+    let refused = target.plan_install(&home.request("./src#v1")).expect_err("moved");
+    assert_eq!(refused.code(), "already-exists");
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use metier::pack::{Overwrite, PlanView, PlannedSkill};
+use metier::pack::{Overwrite, PlanView, PlannedSkill, SignerChange};
 use metier::registry::manage::{Backup, Backups, ManageError};
 use metier::skill::Source;
 use serde::Serialize;
@@ -24,6 +24,7 @@ pub(super) struct RestoreRequest<'a> {
     pub(super) force: bool,
     pub(super) dry_run: bool,
     pub(super) yes: bool,
+    pub(super) accept_signer: bool,
     pub(super) json: bool,
 }
 
@@ -53,7 +54,8 @@ pub(super) fn run(
     context: &Context,
 ) -> Result<RestoredSkill> {
     let overwrite = if asked.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let plan = context.metier.plan_restore(backup, overwrite)?;
+    let signer = if asked.accept_signer { SignerChange::Accept } else { SignerChange::Refuse };
+    let plan = context.metier.plan_restore(backup, overwrite, signer)?;
     let mut restored = RestoredSkill::of(backup, plan.as_ref().map(|plan| plan.view()));
     if asked.dry_run {
         return Ok(RestoredSkill { dry_run: true, ..restored });

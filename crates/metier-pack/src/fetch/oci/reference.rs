@@ -11,7 +11,10 @@ use crate::source::SourceUrl;
 const MAX_NAME_CHARS: usize = 255;
 const MAX_TAG_CHARS: usize = 128;
 /// The host that people write, and the one that answers.
-const DOCKER_HUB: &str = "docker.io";
+pub(crate) const DOCKER_HUB: &str = "docker.io";
+/// Its servers, which people name instead of it.
+pub(crate) const DOCKER_HUB_NAMES: [&str; 3] =
+    ["index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"];
 const DOCKER_HUB_SERVER: &str = "registry-1.docker.io";
 /// Words in a tag that say that it is moved on purpose, whatever number stands beside them.
 const MOVING: &[&str] = &[
