@@ -327,7 +327,10 @@ fn an_older_version_is_called_one_with_both_versions() {
     skill(&home, "src", "a", "0.9", "");
     let output = run(&home, &["outdated"]);
     assert!(output.stdout.contains("a     older version  1 "), "{output:?}");
-    let plan = run(&home, &["update", "a", "--dry-run"]);
+    let held = run(&home, &["update", "a", "--yes"]);
+    assert_eq!(held.code, 1, "{held:?}");
+    assert!(held.stdout.contains("gives version 0.9 of `a`, and 1 is installed"), "{held:?}");
+    let plan = run(&home, &["update", "a", "--force", "--dry-run"]);
     assert!(plan.stdout.contains("replace a 1 -> 0.9 (older)"), "{plan:?}");
     let listed = json(&home, &["outdated", "--json"]);
     assert_eq!(
