@@ -9,7 +9,7 @@
 //! | `rules` | the table of patterns: what, where it counts, how severe, what to do ([`ScanRule`]) |
 //! | `places` | whether a line of a file is prose, a quotation, or something that is executed |
 //! | `scanner` | one skill, file by file ([`Scanner`], [`InspectedFile`]) |
-//! | `kept` | which findings of a file are listed one by one |
+//! | `listed_findings` | which findings of a file are listed one by one |
 //! | `hidden_text` | text that a model reads and a person does not see, decoded |
 //! | `encoded` | commands in base64, escapes and character codes, decoded |
 //! | `words` | which patterns can match a text at all |
@@ -26,7 +26,7 @@ mod addresses;
 mod encoded;
 mod flows;
 mod hidden_text;
-mod kept;
+mod listed_findings;
 mod places;
 mod report;
 mod rules;

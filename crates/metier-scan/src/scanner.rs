@@ -14,7 +14,7 @@ use crate::addresses::has_dubious_address;
 use crate::encoded::encoded_commands;
 use crate::flows;
 use crate::hidden_text::hidden_places;
-use crate::kept::Kept;
+use crate::listed_findings::ListedFindings;
 use crate::places::{FileKind, Lines, PlaceKind};
 use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
 use crate::rules::{FindingSeverity, Reads, SECRET_RULE, ScanRule, rule, rules};
@@ -99,7 +99,7 @@ impl InspectedFile {
 
     fn text(&mut self, path: &str, text: &str, kind: FileKind) {
         let lines = Lines::new(text);
-        let mut found = Kept::new(&lines);
+        let mut found = ListedFindings::new(&lines);
         matched(&lines, kind, &mut found);
         for hidden in hidden_places(text) {
             // Markup and blank space mean nothing in code, except where they are meant to be read.
@@ -247,7 +247,7 @@ impl Scanner {
 
 /// The findings of the table in one file, the heaviest one of each rule in a line: what else is in the line is shown with
 /// it.
-fn matched(lines: &Lines<'_>, kind: FileKind, found: &mut Kept<'_>) {
+fn matched(lines: &Lines<'_>, kind: FileKind, found: &mut ListedFindings<'_>) {
     let Some(patterns) = PATTERNS.as_ref() else { return };
     let has = patterns.words.of(lines.text);
     let number_of = |code| patterns.rules.iter().position(|(rule, _)| rule.code == code);

@@ -411,8 +411,7 @@ impl Metier {
     /// Looks again, and gives what is there now.
     pub fn refresh(&self) -> Arc<Scan> {
         let found = Arc::new(self.look());
-        let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        *snapshot = Some(Arc::clone(&found));
+        *self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
         found
     }
 
@@ -446,7 +445,6 @@ impl std::fmt::Debug for Metier {
         f.debug_struct("Metier")
             .field("working_dir", &self.inner.working_dir)
             .field("user", &self.inner.user)
-            .field("find", &self.inner.find)
             .finish_non_exhaustive()
     }
 }

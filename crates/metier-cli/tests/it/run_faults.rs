@@ -112,12 +112,23 @@ fn half_a_json_document_is_tried_again() {
     recovers(|_| Answer::reply(200, "content-type: application/json\r\n", "{\"choices\": [{\"mes"));
 }
 
-/// The schema that a reply was held to.
-fn schema(dialect: Dialect, body: &str) -> Value {
+/// What a reply was held to: the actions by name, and whether it could have a plan.
+fn held_to(dialect: Dialect, body: &str) -> (Vec<Value>, bool) {
     let body: Value = serde_json::from_str(body).expect("JSON");
     match dialect {
-        Dialect::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
-        Dialect::Anthropic => body["tools"][0]["input_schema"].clone(),
+        Dialect::OpenAi => {
+            let properties = &body["response_format"]["json_schema"]["schema"]["properties"];
+            let action = &properties["action"];
+            let one = vec![action.clone()];
+            let actions = action["anyOf"].as_array().unwrap_or(&one);
+            let kinds = actions.iter().map(|it| it["properties"]["type"]["enum"][0].clone());
+            (kinds.collect(), properties.get("plan").is_some())
+        }
+        Dialect::Anthropic => {
+            let tools = body["tools"].as_array().expect("functions");
+            let plan = |tool: &Value| tool["input_schema"]["properties"].get("plan").is_some();
+            (tools.iter().map(|tool| tool["name"].clone()).collect(), tools.iter().any(plan))
+        }
     }
 }
 
@@ -146,19 +157,13 @@ fn a_model_that_is_cut_off_is_held_to_less_until_it_decides() {
         assert_eq!((output.code, output.stdout.as_str()), (4, "That was short.\n"), "{output:?}");
         is_sound(&home);
         let asked = server.asked();
-        let schemas: Vec<Value> = asked.iter().map(|it| schema(dialect, &it.body)).collect();
-        let held = |at: usize| {
-            let properties = &schemas[at]["properties"];
-            let actions = properties["action"]["anyOf"].as_array().map_or(1, Vec::len);
-            (properties.get("plan").is_none(), actions)
-        };
-        let all = held(0).1;
-        assert!(all > 4, "{dialect:?}: every action can be taken that needs no skill: {all}");
-        assert_eq!(held(1), (true, all), "{dialect:?}: no plan after a reply that was cut off");
-        assert_eq!(schemas[2], schemas[0], "{dialect:?}: all again after a decision");
-        let kind = &schemas[3]["properties"]["action"]["properties"]["type"]["enum"];
-        assert_eq!(*kind, json!(["final_answer"]), "{dialect:?}");
-        assert_eq!(held(3), (true, 1), "{dialect:?}: the last turn has room for an answer alone");
+        let held: Vec<_> = asked.iter().map(|it| held_to(dialect, &it.body)).collect();
+        let all = &held[0].0;
+        assert!(all.len() > 4, "{dialect:?}: all that can be done without a skill: {all:?}");
+        assert_eq!(held[1], (all.clone(), false), "{dialect:?}: no plan after a cut-off reply");
+        assert_eq!(held[2], held[0], "{dialect:?}: all again after a decision");
+        let answer_alone = (vec![json!("final_answer")], false);
+        assert_eq!(held[3], answer_alone, "{dialect:?}: the last turn has room for an answer");
         assert!(!asked[1].body.contains(&"and so on ".repeat(30)), "it does not see itself babble");
     }
 }

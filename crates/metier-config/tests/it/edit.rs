@@ -228,5 +228,5 @@ fn a_value_is_added_to_a_list_and_the_others_and_their_comments_stay() {
     let text = r#"{"sources": {"allow": ["b.test", /* last */ "c.test"]}}"#;
     assert_eq!(add(text), text, "it is there");
     let errors = add_value("{}", "c", Scope::User, &["budgets", "turns"], &1.into()).unwrap_err();
-    assert_eq!(errors[0].kind, ConfigErrorKind::BadValue);
+    assert_eq!(errors[0].kind, ConfigErrorKind::WrongType);
 }

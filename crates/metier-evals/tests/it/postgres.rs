@@ -212,8 +212,8 @@ fn an_answer_that_was_lost_is_found_again_but_no_lease_that_has_run_out() {
             (fake::named_plan(&format!("warm-{name}"), 1), fake::named_plan(name, 1));
         store.open_plan(&warm).expect("opens");
         store.open_plan(&plan).expect("opens");
-        store.lease(&warm.id(), "w", 1).expect("leases");
-        begun += 5;
+        store.lease(&warm.id(), "w", 4).expect("leases");
+        begun += 8;
         proxy.lose_answers();
         let leases = std::thread::scope(|scope| {
             let asked = scope.spawn(|| store.lease(&plan.id(), "w", 4).expect("leases"));
@@ -265,9 +265,14 @@ fn a_worker_in_a_process_of_its_own() {
 
 /// Waits until a database says so.
 fn wait_for(server: &PostgresServer, database: &str, what: &str) {
-    while server.sql(database, &format!("SELECT {what}")) != "t" {
+    // Far more than a loaded machine needs: what never comes is a failure, and no endless wait.
+    for _ in 0..20_000 {
+        if server.sql(database, &format!("SELECT {what}")) == "t" {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
+    panic!("never so: {what}");
 }
 
 #[test]

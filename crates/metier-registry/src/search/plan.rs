@@ -234,8 +234,8 @@ impl Planner<'_> {
                 continue;
             }
             let weight = a.weight.min(b.weight);
-            let apart = self.dictionary.term(&a.stem).zip(self.dictionary.term(&b.stem));
-            if let Some((first, second)) = apart
+            let separate = self.dictionary.term(&a.stem).zip(self.dictionary.term(&b.stem));
+            if let Some((first, second)) = separate
                 && first != second
             {
                 plan.pairs.push((first, second, weight));
@@ -254,7 +254,7 @@ impl Planner<'_> {
                         salience: 0.0,
                         telling_in_name: 0.0,
                         alternatives,
-                        instead_of: apart,
+                        instead_of: separate,
                     };
                     if !plan.concepts.contains(&concept) {
                         plan.concepts.push(concept);

@@ -208,7 +208,7 @@ impl Adder<'_> {
 
     fn find_best(&mut self, concept: &Concept, list: &List) {
         let Self { postings, best, touched } = self;
-        let has_apart = |document: u32| {
+        let has_both_words = |document: u32| {
             concept.instead_of.is_some_and(|(first, second)| {
                 list.impact(first, document) > 0.0 && list.impact(second, document) > 0.0
             })
@@ -226,7 +226,7 @@ impl Adder<'_> {
             if let [term] = alternative.terms[..] {
                 let value = weight * postings.rarity(term);
                 for posting in list.of(term) {
-                    if !has_apart(posting.document) {
+                    if !has_both_words(posting.document) {
                         offer(posting.document, value * posting.impact);
                     }
                 }

@@ -1,5 +1,5 @@
 //! Which findings of one file are listed. Every one of high weight counts, however many harmless ones come before it:
-//! whoever wants to hide something can write the same words twenty times.
+//! the same harmless words written twenty times must not hide the one that does harm.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const MAX_PER_RULE: usize = 20;
 const MAX_HIGH: usize = 100;
 
 /// The findings of one file.
-pub(crate) struct Kept<'l> {
+pub(crate) struct ListedFindings<'l> {
     lines: &'l Lines<'l>,
     by_rule: BTreeMap<&'static str, OfRule>,
 }
@@ -34,7 +34,7 @@ struct OfRule {
     not_made: usize,
 }
 
-impl<'l> Kept<'l> {
+impl<'l> ListedFindings<'l> {
     pub(crate) fn new(lines: &'l Lines<'l>) -> Self {
         Self { lines, by_rule: BTreeMap::new() }
     }
