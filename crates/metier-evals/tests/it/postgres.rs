@@ -34,10 +34,11 @@ fn try_connect(url: &str, lease: Duration) -> Result<PostgresStore, metier_evals
 
 /// Pairs of attempts of one unit that were in two hands at once, by the database's own record: an attempt
 /// ends when it says so, or when its lease had run out before the next one began.
+/// A lease ends with its result or when it runs out, whichever is earlier: what arrives late ends no lease.
 const OVERLAPS: &str = "
 WITH spans AS (
     SELECT it.plan, it.place, it.token, it.started_at,
-        coalesce(it.ended_at, next.after_end, 'infinity') AS ended_at
+        least(it.ended_at, next.after_end, 'infinity') AS ended_at
     FROM metier_evals.attempts it
     LEFT JOIN metier_evals.attempts next ON next.after_token = it.token
 )
