@@ -33,8 +33,7 @@ fn try_connect(url: &str, lease: Duration) -> Result<PostgresStore, metier_evals
 }
 
 /// Pairs of attempts of one unit that were in two hands at once, by the database's own record: an attempt
-/// ends when it says so, or when its lease had run out before the next one began.
-/// A lease ends with its result or when it runs out, whichever is earlier: what arrives late ends no lease.
+/// ends when it says so, or when its lease had run out before the next one began, whichever is earlier.
 const OVERLAPS: &str = "
 WITH spans AS (
     SELECT it.plan, it.place, it.token, it.started_at,
