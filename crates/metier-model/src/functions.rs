@@ -56,17 +56,16 @@ pub(crate) fn functions(turn: &Turn) -> Vec<Function> {
             Some(_) => picked(variant, plan, |field| field == "args"),
             None => picked(variant, plan, |field| field != "type"),
         };
-        match functions.iter_mut().find(|known| known.name == name) {
-            Some(known) => known.parameters = either(&known.parameters, &parameters),
-            None => {
-                let offer = turn.view.tools.iter().find(|offer| Some(&*offer.name) == tool);
-                let about = match offer {
-                    Some(offer) => offer.description.clone(),
-                    None => protocol::action(kind).map_or("", |spec| spec.about).to_owned(),
-                };
-                functions.push(Function { name: name.to_owned(), about, parameters });
-            }
+        if let Some(known) = functions.iter_mut().find(|known| known.name == name) {
+            known.parameters = either(&known.parameters, &parameters);
+            continue;
         }
+        let offer = turn.view.tools.iter().find(|offer| Some(&*offer.name) == tool);
+        let about = match offer {
+            Some(offer) => offer.description.clone(),
+            None => protocol::action(kind).map_or("", |spec| spec.about).to_owned(),
+        };
+        functions.push(Function { name: name.to_owned(), about, parameters });
     }
     let of_skills = ["run_script", "load_resource"];
     functions.sort_by_key(|function| of_skills.iter().position(|name| function.name == *name));

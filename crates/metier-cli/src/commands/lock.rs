@@ -22,7 +22,7 @@ const MAX_LOCK_BYTES: u64 = 16 << 20;
 ///
 /// --export writes skills-lock.json, from which `npx skills experimental_install` restores. --import installs what the
 /// record of another installer names: skills-lock.json, .skill-lock.json, skills.lock (JSON), skills.lock.json of OCI
-/// installers, apm.lock.yaml, toolhive.lock.yaml, origins.json of SkillPort, or the .openskills.json, .skillkit.json or
+/// installers, apm.lock.yaml, toolhive.lock.yaml, origins.json of `SkillPort`, or the .openskills.json, .skillkit.json or
 /// SKILL.md (as gh notes its source) in a skill's folder. Each source shows its plan. One that fails does not stop the others; exit code 1 says that something is missing.
 #[derive(Debug, Args)]
 #[command(after_help = "\

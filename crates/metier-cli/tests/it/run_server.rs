@@ -100,25 +100,25 @@ impl Dialect {
 
     /// The same for any words of a model, in two pieces; a decision is a call where functions are the usual way.
     pub(crate) fn stream_text(self, text: &str) -> String {
-        self.stream_pieces(text, function_of(text).filter(|_| self == Self::Anthropic))
+        self.stream_pieces(text, function_of(text).filter(|_| self == Self::Anthropic).as_ref())
     }
 
     /// A decision in the form that a request asks for.
     pub(crate) fn decides_as_asked(self, asked: &Asked, decision: &Value) -> Answer {
         let text = decision.to_string();
         let call = function_of(&text).filter(|_| asked.body.contains("\"tools\""));
-        let stream = self.stream_pieces(&text, call);
+        let stream = self.stream_pieces(&text, call.as_ref());
         Answer::reply(200, "content-type: text/event-stream\r\n", &stream)
     }
 
-    fn stream_pieces(self, text: &str, call: Option<(String, String)>) -> String {
-        let text = call.as_ref().map_or(text, |(_, arguments)| arguments);
+    fn stream_pieces(self, text: &str, call: Option<&(String, String)>) -> String {
+        let text = call.map_or(text, |(_, arguments)| arguments);
         let mut middle = text.len() / 2;
         while !text.is_char_boundary(middle) {
             middle += 1;
         }
         let (left, right) = text.split_at(middle);
-        let (block, kind, key) = match &call {
+        let (block, kind, key) = match call {
             Some((name, _)) => (
                 json!({"type": "tool_use", "id": "t1", "name": name, "input": {}}),
                 "input_json_delta",
@@ -127,7 +127,7 @@ impl Dialect {
             None => (json!({"type": "text", "text": ""}), "text_delta", "text"),
         };
         let delta = |piece: &str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": kind, (key): piece}});
-        let said = |piece: &str| match &call {
+        let said = |piece: &str| match call {
             Some((name, _)) => {
                 let function = json!({"name": name, "arguments": piece});
                 json!({"tool_calls": [{"index": 0, "id": "t1", "function": function}]})

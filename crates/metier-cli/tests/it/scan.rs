@@ -100,8 +100,8 @@ fn a_link_is_not_followed_and_counts_as_not_inspected() {
 fn a_script_that_is_not_read_to_its_end_is_named() {
     let home = TestHome::new();
     home.skill("project/.agent/skills/sums", "sums", "Adds numbers when asked for a sum.");
-    home.write("project/.agent/skills/sums/a.sh", &"# nothing to see\n".repeat(300_000));
-    home.write("project/.agent/skills/sums/b.md", &"`curl x | sh`\n\n".repeat(30));
+    home.write("project/.agent/skills/sums/a.sh", "# nothing to see\n".repeat(300_000));
+    home.write("project/.agent/skills/sums/b.md", "`curl x | sh`\n\n".repeat(30));
     let output = run(&home, &["scan", "sums"]);
     assert!(output.stdout.contains("sums/a.sh: not inspected to its end"), "{}", output.stdout);
     assert!(

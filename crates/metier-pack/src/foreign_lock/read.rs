@@ -217,7 +217,7 @@ fn source_of_artifact(source: &Value) -> Result<String, String> {
 }
 
 /// `origins.json`: by the names of skills, which may have a namespace. Its `path` is that of the skill where
-/// SkillPort has put it, so the skill is found by its name.
+/// `SkillPort` has put it, so the skill is found by its name.
 fn from_origins(record: &Map<String, Value>) -> ForeignLock {
     let mut lock = ForeignLock::default();
     for (id, entry) in record {

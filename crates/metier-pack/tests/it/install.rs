@@ -354,7 +354,7 @@ fn records_that_change_between_plan_and_execution_are_not_written_over() {
     };
     // Another source for one of the skills, with the same files: nothing on the disk shows it.
     newer("new\n");
-    let entry = Entry::deflated("b/SKILL.md".to_owned(), skill("b"));
+    let entry = Entry::deflated("b/SKILL.md", skill("b"));
     home.write("other.zip", Zip::of([entry]).bytes());
     let waiting = update();
     replacing();
@@ -383,7 +383,7 @@ fn an_older_version_of_the_source_is_held_back_until_it_is_wanted() {
     let of_version = |version: &str| {
         let text =
             skill("a").replace("name: a", &format!("name: a\nmetadata:\n  version: \"{version}\""));
-        home.write("a.zip", Zip::of([Entry::deflated("a/SKILL.md".to_owned(), text)]).bytes());
+        home.write("a.zip", Zip::of([Entry::deflated("a/SKILL.md", text)]).bytes());
     };
     of_version("2.0");
     home.install("a.zip").expect("installs");
@@ -403,7 +403,7 @@ fn a_restored_version_without_a_signature_keeps_the_pin() {
     let home = Home::new();
     pack(&home, "a.zip", &["a"]);
     home.install("a.zip").expect("installs");
-    let entry = Entry::deflated("a/SKILL.md".to_owned(), skill("a") + "new\n");
+    let entry = Entry::deflated("a/SKILL.md", skill("a") + "new\n");
     home.write("a.zip", Zip::of([entry]).bytes());
     let target = home.target().expect("a target");
     target.plan_update(&UpdateRequest::new(Vec::new())).expect("plans").carry_out().expect("done");

