@@ -168,7 +168,13 @@ impl<'a> Worker<'a> {
     }
 
     fn finish(&self, shared: SharedState, cancel: &CancelToken) -> Result<WorkerReport> {
+        // One thread may have found nothing to take while another still worked on the last unit.
+        let was_idle = shared.lock().end == Some(WorkerEnd::Idle);
+        let is_done = was_idle && self.is_done(&shared).unwrap_or(false);
         let mut state = shared.into_state();
+        if is_done {
+            state.end = Some(WorkerEnd::Done);
+        }
         for lease in std::mem::take(&mut state.ready) {
             match self.store.release(&lease) {
                 Ok(()) => state.report.released += 1,
@@ -225,13 +231,30 @@ impl<'a> Worker<'a> {
         shared.changed.notify_all();
     }
 
+    /// The plans that this worker may take units of.
+    fn plans(&self) -> Result<Vec<Digest>> {
+        match self.options.plan {
+            Some(plan) => Ok(vec![plan]),
+            None => self.store.open_plans(),
+        }
+    }
+
+    /// Whether every unit of them is done.
+    fn is_done(&self, shared: &SharedState) -> Result<bool> {
+        for id in self.plans()? {
+            if matches!(self.plan(shared, &id)?, KnownPlan::Ours(_)) {
+                let progress = self.store.progress(&id)?;
+                if progress.done < progress.units {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     fn lease(&self, shared: &SharedState, most: usize) -> Result<Leased> {
-        let plans = match self.options.plan {
-            Some(plan) => vec![plan],
-            None => self.store.open_plans()?,
-        };
         let mut is_done = true;
-        for id in plans {
+        for id in self.plans()? {
             let KnownPlan::Ours(_) = self.plan(shared, &id)? else { continue };
             let leases = self.store.lease(&id, &self.options.name, most)?;
             if !leases.is_empty() {
