@@ -52,8 +52,11 @@
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let text = "input: total of sales.csv by region\nexpected: {skills: [csv-summary]}\n";
-//! # std::fs::write(dir.path().join("cases.yaml"), text)?;
-//! let metier = Metier::builder(dir.path()).without_user_folders().open()?;
+//! # let project = dir.path().join("project");
+//! # std::fs::create_dir(&project)?;
+//! # std::fs::write(project.join("cases.yaml"), text)?;
+//! # let environment = metier::Environment::empty().with_home(dir.path());
+//! let metier = Metier::builder(&project).environment(environment).open()?;
 //! let cases = read_cases(&find_case_files(&metier, &["cases.yaml".into()])?, None)?;
 //! check_trust(&metier)?;
 //! let subject = LoopSubject::new(&metier, LoopOptions::default(), skills_under_test(&cases))?;

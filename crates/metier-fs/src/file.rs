@@ -72,7 +72,9 @@ pub(crate) fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Option
         return Ok(None);
     }
     // The byte more than its size is how one read tells that it ends there; most files take no second.
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    // Files of `/proc` have no size, and some of them give what they hold to the first read only.
+    let room = if size == 0 { 4096 } else { usize::try_from(size).unwrap_or(0) + 1 };
+    let mut bytes = Vec::with_capacity(room);
     #[cfg(unix)]
     loop {
         match rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes)) {
@@ -426,6 +428,17 @@ mod tests {
             write_atomic(&link, b"three").expect("through the link");
             assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
             assert_eq!(read_bounded(&path, 10).expect("reads"), b"three");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_of_proc_is_read_whole() {
+        for file in ["/proc/sys/kernel/pid_max", "/proc/sys/net/core/somaxconn", "/proc/cpuinfo"] {
+            let path = Path::new(file);
+            let bytes = read_bounded(path, 1 << 20).expect("reads");
+            let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(lines(&bytes), lines(&fs::read(path).expect("reads")), "{file}");
         }
     }
 
