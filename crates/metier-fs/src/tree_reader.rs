@@ -153,7 +153,7 @@ mod system {
             Ok(children)
         }
 
-        /// What [`file_mark`] would give for the file at `path`, without opening it.
+        /// What [`file_mark`](crate::file_mark) would give for the file at `path`, without opening it.
         pub fn mark(&self, path: &str) -> Option<FileMark> {
             let stat = statat(&self.dir.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             Some(crate::dir::stamp(&stat).mark())
