@@ -437,7 +437,7 @@ mod tests {
         for file in ["/proc/sys/kernel/pid_max", "/proc/sys/net/core/somaxconn", "/proc/cpuinfo"] {
             let path = Path::new(file);
             let bytes = read_bounded(path, 1 << 20).expect("reads");
-            let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+            let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().count();
             assert_eq!(lines(&bytes), lines(&fs::read(path).expect("reads")), "{file}");
         }
     }
