@@ -69,6 +69,36 @@ def wilson():
     return rows
 
 
+def worth(passed, trials):
+    """How many independent trials these are worth, by the design effect of deltagate."""
+    scores = np.concatenate([[1.0] * k + [0.0] * (n - k) for k, n in zip(passed, trials)])
+    if not 0 < scores.mean() < 1:
+        return float(len(trials))
+    labels = np.repeat(np.arange(len(trials)), trials)
+    effect = max(1.0, deltagate.diagnostics.variance_components(scores, labels)["design_effect"])
+    return max(1.0, len(scores) / effect)
+
+
+def wilson_of_cases(passed, trials):
+    count = worth(passed, trials)
+    return proportion_confint(sum(passed) / sum(trials) * count, count, alpha=0.05, method="wilson")
+
+
+def lower_end(passed, trials):
+    """The least of the lower ends of this and of all that is better: its best cases passed, one after the other,
+    and single trials, one for each case that ever passed."""
+    passed = [int(k) for k in passed]
+    ever = sum(k > 0 for k in passed)
+    if not ever:
+        return 0.0
+    ends = [proportion_confint(ever, ever, alpha=0.05, method="wilson")[0], wilson_of_cases(passed, trials)[0]]
+    for case in sorted(range(len(passed)), key=lambda case: passed[case] / trials[case], reverse=True):
+        if passed[case]:
+            passed[case] = int(trials[case])
+            ends.append(wilson_of_cases(passed, trials)[0])
+    return min(ends)
+
+
 def clustered():
     rows = []
     for _ in range(150):
@@ -76,15 +106,9 @@ def clustered():
         trials = draw.integers(1, 9, cases)
         chance = draw.beta(1.2, 0.8, cases)
         passed = draw.binomial(trials, chance)
-        scores = np.concatenate([[1.0] * k + [0.0] * (n - k) for k, n in zip(passed, trials)])
-        if 0 < scores.mean() < 1:
-            labels = np.repeat(np.arange(cases), trials)
-            effect = max(1.0, deltagate.diagnostics.variance_components(scores, labels)["design_effect"])
-            worth = max(1.0, len(scores) / effect)
-        else:
-            worth = float(cases)
-        low, high = proportion_confint(scores.mean() * worth, worth, alpha=0.05, method="wilson")
-        rows.append([[[int(k), int(n)] for k, n in zip(passed, trials)], worth, low, high])
+        plain = wilson_of_cases(passed, trials)
+        low, high = lower_end(passed, trials), 1 - lower_end(trials - passed, trials)
+        rows.append([[[int(k), int(n)] for k, n in zip(passed, trials)], worth(passed, trials), low, high, *plain])
     return rows
 
 
