@@ -86,8 +86,7 @@ impl Adapter {
             value.set_sensitive(true);
             sent.insert(name, value);
         }
-        let mut timeouts = endpoint.timeouts;
-        timeouts.whole = wishes.timeout.unwrap_or(timeouts.whole);
+        let timeouts = endpoint.timeouts.resolved(wishes.timeout, &url);
         Ok(Self {
             dialect,
             provider: endpoint.provider,

@@ -84,14 +84,18 @@ impl Serialize for Key {
     }
 }
 
+/// For the first byte of a stream that comes from elsewhere.
+const USUAL_FIRST_BYTE: Duration = Duration::from_mins(2);
+
 /// How long we wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection.
     pub connect: Duration,
     /// For the first byte of a stream. A whole reply comes only when it is written, so there the
-    /// time for all of it counts.
-    pub first_byte: Duration,
+    /// time for all of it counts. Nothing: two minutes, or all of the time where the parameter
+    /// `timeout_s` is set or the model is on this machine, which may read a prompt that slowly.
+    pub first_byte: Option<Duration>,
     /// Between two pieces.
     pub idle: Duration,
     /// For all of it: every attempt, and the waits between them.
@@ -102,10 +106,21 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            first_byte: Duration::from_mins(2),
+            first_byte: None,
             idle: Duration::from_mins(1),
             whole: Duration::from_mins(10),
         }
+    }
+}
+
+impl Timeouts {
+    /// With the time that a person set for all of it, and that for the first byte.
+    pub(crate) fn resolved(mut self, whole: Option<Duration>, url: &Url) -> Self {
+        self.whole = whole.unwrap_or(self.whole);
+        let is_patient = whole.is_some() || metier_net::is_this_machine(url);
+        let first_byte = if is_patient { self.whole } else { USUAL_FIRST_BYTE };
+        self.first_byte.get_or_insert(first_byte);
+        self
     }
 }
 
@@ -261,6 +276,11 @@ pub(crate) fn address(base: &str, path: &[&str]) -> Result<Url, ModelError> {
     Ok(url)
 }
 
+/// Whether an endpoint is of this machine: `localhost`, `127.0.0.1`, `[::1]`.
+pub fn is_on_this_machine(base_url: &str) -> bool {
+    Url::parse(base_url.trim()).is_ok_and(|url| metier_net::is_this_machine(&url))
+}
+
 /// The address without what may be secret in it.
 pub(crate) fn place(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -279,6 +299,19 @@ mod tests {
     fn wishes(params: &Value) -> Result<Wishes, String> {
         let map = params.as_object().expect("an object").clone();
         Wishes::read(&map).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn a_model_on_this_machine_and_one_with_a_time_of_its_own_may_be_slow_to_begin() {
+        let first_byte = |base: &str, whole: Option<u64>| {
+            let url = address(base, &[]).expect("a URL");
+            let whole = whole.map(Duration::from_secs);
+            Timeouts::default().resolved(whole, &url).first_byte.map(|it| it.as_secs())
+        };
+        assert_eq!(first_byte("https://models.example/v1", None), Some(120));
+        assert_eq!(first_byte("https://models.example/v1", Some(1800)), Some(1800));
+        assert_eq!(first_byte("http://127.0.0.1:8080/v1", None), Some(600));
+        assert_eq!(first_byte("http://localhost:8080/v1", Some(5)), Some(5));
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(crate) async fn exchange(
     out: Out<'_>,
 ) -> Result<RawReply, Failure> {
     let started = Instant::now();
-    let first = if sent.stream { sent.timeouts.first_byte } else { sent.timeouts.whole };
+    let first = sent.timeouts.first_byte.filter(|_| sent.stream).unwrap_or(sent.timeouts.whole);
     let first_by = (started + first).min(sent.deadline);
     let request = sent.client.post(sent.url.clone()).headers(sent.headers.clone()).body(sent.body);
     let mut response = match timeout_at(first_by, request.send()).await {

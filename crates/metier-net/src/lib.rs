@@ -32,4 +32,4 @@ pub use error::{WebError, WebFault};
 pub use exchange::{WebGet, WebReply, WebTimes};
 pub use reqwest::Url;
 pub use resolve::{Resolver, SystemResolver, resolve};
-pub use url_parts::authority;
+pub use url_parts::{authority, is_this_machine};

@@ -17,7 +17,8 @@ pub(crate) fn literal(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-pub(crate) fn is_this_machine(url: &Url) -> bool {
+/// Whether it is of this machine: `localhost`, `127.0.0.1`, `[::1]`.
+pub fn is_this_machine(url: &Url) -> bool {
     literal(url)
         .map_or_else(|| url.host_str() == Some("localhost"), |address| address.is_loopback())
 }

@@ -10,7 +10,7 @@ use metier_cancel::CancelToken;
 use metier_config::{ModelSettings, PlanSetting, Scope};
 use metier_model::{
     Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, NamedEndpoint, OpenAi, PlanMode,
-    Protocol, Provider, Replay, Scripted, UnknownProvider,
+    Protocol, Provider, Replay, Scripted, UnknownProvider, is_on_this_machine,
 };
 use metier_router::Router;
 use metier_skill::text::clip;
@@ -100,7 +100,7 @@ impl Metier {
         let Provider::Endpoint(named) = provider else { return Ok(PlanMode::On) };
         let own = Some(settings).filter(|_| provider == settings.provider);
         let address = self.address_of(named, own);
-        let is_local = is_loopback(address.as_deref().unwrap_or(named.base_url));
+        let is_local = is_on_this_machine(address.as_deref().unwrap_or(named.base_url));
         Ok(if is_local { PlanMode::Off } else { PlanMode::On })
     }
 
@@ -224,19 +224,6 @@ impl Metier {
         });
         Ok(Replay::new(folder.id().to_string(), replies.collect()))
     }
-}
-
-/// Whether an address is of this machine: `localhost`, `127.0.0.1`, `[::1]`.
-fn is_loopback(address: &str) -> bool {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-        Some((inner, _)) => inner,
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_address = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    is_address || host.eq_ignore_ascii_case("localhost") || host.ends_with(".localhost")
 }
 
 /// `provider:name`, or a provider alone.

@@ -95,6 +95,27 @@ fn a_skill_whose_trials_are_all_errors_passes_no_gate_and_has_no_specificity() {
 }
 
 #[test]
+fn a_set_that_only_asks_for_no_skill_passes_with_no_model_unless_no_recall_is_asked_for() {
+    let none = "  - {input: what is the capital of France?, expected: {skills: []}}\n";
+    let more = "  - {input: tell me a joke, expected: {skills: []}}\n";
+    let text = format!("cases:\n{none}{more}");
+    let home = cases(&text);
+    let model = scripted(&home, &json!([answer("I do not know.")]));
+    let gates = ["--gate", "pass_rate=none"];
+    let ran = run(&home, &words(&format!("eval run --json --model {model}"), &gates));
+    let report = ran.json();
+    assert_eq!(
+        (ran.code, &report["verdict"]["verdict"]),
+        (1, &json!("inconclusive")),
+        "{report:#}"
+    );
+    assert_eq!(reason(&report), "too_few", "{report:#}");
+    let ran =
+        run(&home, &words("eval run --gate recall=none --model", &[&model, gates[0], gates[1]]));
+    assert!(ran.code == 0 && ran.stdout.starts_with("PASS"), "{}", ran.stdout);
+}
+
+#[test]
 fn gates_hold_for_a_saved_report_and_for_comparisons() {
     let home = cases(ANSWERS);
     let model = scripted(&home, &json!([answer("Good day.")]));

@@ -308,8 +308,17 @@ fn one_sided(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
             format!("{name} was never loaded, so it has no precision")
         })
     };
-    let messages = report.skills.iter().filter_map(message);
-    messages.map(|message| reason(ReasonCode::TooFew, message)).collect()
+    let mut messages: Vec<String> = report.skills.iter().filter_map(message).collect();
+    let checks_jobs = report.cases.iter().flat_map(|case| &case.arms).any(|arm| arm.job.is_some());
+    let only_abstains = report.abstention.is_some() && !has_positive && !checks_jobs;
+    if messages.is_empty() && only_abstains && gates.recall.is_some() {
+        messages.push(
+            "no case should load a skill, so a model that never loads one passes them all: add cases that should, or \
+             --gate recall=none"
+                .to_owned(),
+        );
+    }
+    messages.into_iter().map(|message| reason(ReasonCode::TooFew, message)).collect()
 }
 
 /// One share and the bound that it is held against.

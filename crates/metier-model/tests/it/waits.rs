@@ -18,7 +18,7 @@ fn silence_ends_in_its_own_time() {
         let model = way.model(&server.url(), |endpoint| {
             let limit = Duration::from_millis(150);
             if way.stream {
-                endpoint.timeouts.first_byte = limit;
+                endpoint.timeouts.first_byte = Some(limit);
             } else {
                 endpoint.timeouts.whole = limit;
             }
