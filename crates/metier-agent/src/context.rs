@@ -94,6 +94,7 @@ impl Fixed {
             request: Arc::clone(&self.opening),
             trail: trail.collect(),
             tail: tail(state),
+            plan: state.setup.plan,
             schema: self.schema_for(state),
             held_schema: self.held_schema(state),
             max_output_tokens: state.setup.limits.reply_tokens,

@@ -123,6 +123,7 @@ fn router_alone(subject: &LoopSubject, cases: usize, threads: usize) -> Duration
         request: "".into(),
         trail: Vec::new(),
         tail: String::new(),
+        plan: metier_model::PlanMode::On,
         schema: Arc::default(),
         held_schema: None,
         max_output_tokens: 1000,

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
 use crate::failure::Failure;
-use crate::functions::{self, Function, functions, plan_of};
+use crate::functions::{self, Function, functions};
 use crate::http::{self, LazyClient, Outgoing};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
@@ -184,8 +184,7 @@ impl Adapter {
             };
             let failure = match self.attempt(turn, style, deadline, &mut out).await {
                 Ok((said, sent_bytes)) => {
-                    // Where the server cannot read the model's calls, a demand makes it write to the limit.
-                    style.demand_call &= said.is_call || style.mode != OutputMode::ToolCall;
+                    style.learn(said.is_call, said.finish);
                     *self.style.lock().unwrap_or_else(PoisonError::into_inner) = style;
                     let total = started.elapsed();
                     let times = (first.unwrap_or(total), total);
@@ -271,8 +270,8 @@ impl Adapter {
             stream: style.stream,
             deadline,
         };
-        let reader = ReplyReader::new(self.dialect, style.mode, self.reply_limit)
-            .with_plan(plan_of(turn.enforced_schema()));
+        let reader =
+            ReplyReader::new(self.dialect, style.mode, self.reply_limit).with_plan(turn.plan);
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 

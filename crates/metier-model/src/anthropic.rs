@@ -37,6 +37,7 @@ impl Anthropic {
                 mode: wishes.output.unwrap_or(OutputMode::ToolCall),
                 mode_may_change: wishes.output.is_none(),
                 demand_call: true,
+                has_called: false,
                 forbid_parallel: true,
                 stream: wishes.stream.unwrap_or(true),
                 ask_usage: false,

@@ -34,11 +34,11 @@ impl Function {
     }
 }
 
-/// What a model may call in this turn. What a load adds stands last: what is before it stays as it was, and with it
-/// what a server keeps of the prompt.
+/// What a model may call in this turn. A load adds nothing: servers write the functions before all else, and what
+/// they keep of the prompt would be lost. Nor does the form of a tool's arguments change within a run.
 pub(crate) fn functions(turn: &Turn) -> Vec<Function> {
-    let schema = turn.enforced_schema();
-    let plan = plan_of(schema);
+    let schema = &turn.schema;
+    let has_plan = schema.pointer("/properties/plan").is_some();
     let Some(action) = schema.pointer("/properties/action") else { return Vec::new() };
     let variants = match action.get("anyOf").and_then(Value::as_array) {
         Some(variants) => variants.as_slice(),
@@ -50,11 +50,11 @@ pub(crate) fn functions(turn: &Turn) -> Vec<Function> {
         let tool = constant(variant, "tool").filter(|tool| is_name(tool));
         let name = tool.unwrap_or(kind);
         let parameters = match tool {
-            Some(_) if plan == PlanMode::Off => {
+            Some(_) if turn.plan == PlanMode::Off => {
                 variant.pointer("/properties/args").cloned().unwrap_or_default()
             }
-            Some(_) => picked(variant, plan, |field| field == "args"),
-            None => picked(variant, plan, |field| field != "type"),
+            Some(_) => picked(variant, has_plan, |field| field == "args"),
+            None => picked(variant, has_plan, |field| field != "type"),
         };
         if let Some(known) = functions.iter_mut().find(|known| known.name == name) {
             known.parameters = either(&known.parameters, &parameters);
@@ -67,8 +67,6 @@ pub(crate) fn functions(turn: &Turn) -> Vec<Function> {
         };
         functions.push(Function { name: name.to_owned(), about, parameters });
     }
-    let of_skills = ["run_script", "load_resource"];
-    functions.sort_by_key(|function| of_skills.iter().position(|name| function.name == *name));
     functions
 }
 
@@ -76,10 +74,9 @@ pub(crate) fn functions(turn: &Turn) -> Vec<Function> {
 /// were. A model that reads them in another form answers in that form. They are text all the same: a call that
 /// is sent back as one has to bring the thoughts before it along, which no record keeps.
 pub(crate) fn messages(turn: &Turn) -> Vec<Message> {
-    let plan = plan_of(turn.enforced_schema());
     let mut messages = turn.messages();
     for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
-        if let Some(call) = call_words(&message.text, plan) {
+        if let Some(call) = call_words(&message.text, turn.plan) {
             message.text = call;
         }
     }
@@ -100,12 +97,6 @@ fn call_words(decision: &str, plan: PlanMode) -> Option<String> {
     Some(format!(r#"{{"name": {name}, "arguments": {arguments}}}"#))
 }
 
-/// Whether the decisions of this schema have a plan.
-pub(crate) fn plan_of(schema: &Value) -> PlanMode {
-    let has_plan = schema.pointer("/properties/plan").is_some();
-    if has_plan { PlanMode::On } else { PlanMode::Off }
-}
-
 /// Whether a tool can be called by its name.
 fn is_name(tool: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -120,10 +111,10 @@ fn constant<'v>(variant: &'v Value, field: &str) -> Option<&'v str> {
 }
 
 /// These fields of an action, after the plan where one is asked for.
-fn picked(variant: &Value, plan: PlanMode, is_picked: impl Fn(&str) -> bool) -> Value {
+fn picked(variant: &Value, has_plan: bool, is_picked: impl Fn(&str) -> bool) -> Value {
     let mut fields = Map::new();
     let mut names = Vec::new();
-    if plan == PlanMode::On {
+    if has_plan {
         fields.insert("plan".to_owned(), schema::short_plan());
         names.push("plan");
     }
@@ -194,6 +185,7 @@ mod tests {
             request: "".into(),
             trail: Vec::new(),
             tail: String::new(),
+            plan,
             schema: Arc::new(decision_schema(tools, plan)),
             held_schema: None,
             max_output_tokens: 100,
@@ -207,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn each_action_and_each_tool_is_a_function_and_what_a_load_adds_stands_last() {
+    fn each_action_and_each_tool_is_a_function() {
         let tools = [tool("read_file"), tool("grep")];
         let all = functions(&turn(&tools, PlanMode::Off));
         let names: Vec<&str> = all.iter().map(|function| function.name.as_str()).collect();
@@ -215,12 +207,12 @@ mod tests {
             names,
             [
                 "select_skills",
+                "load_resource",
+                "run_script",
                 "search_skills",
                 "read_file",
                 "grep",
-                "final_answer",
-                "run_script",
-                "load_resource"
+                "final_answer"
             ]
         );
         let read = named(&all, "read_file");
@@ -290,23 +282,15 @@ mod tests {
     }
 
     #[test]
-    fn a_function_takes_what_can_be_done_now_of_all_loaded_skills() {
-        let (one, two) =
-            (["scripts/a.py".to_owned()], ["scripts/b.py".to_owned(), "n.md".to_owned()]);
-        let loaded =
-            [HeldSkill { name: "one", files: &one }, HeldSkill { name: "two", files: &two }];
-        let mut turn = turn(&[tool("grep")], PlanMode::Off);
-        turn.held_schema = Some(Arc::new(held_schema(&[], PlanMode::Off, &[], None)));
-        let names = |turn: &Turn| {
-            functions(turn).into_iter().map(|function| function.name).collect::<Vec<_>>()
-        };
-        assert_eq!(names(&turn), ["select_skills", "search_skills", "final_answer"]);
-        turn.held_schema = Some(Arc::new(held_schema(&[], PlanMode::Off, &loaded, None)));
-        let all = functions(&turn);
-        let fields = &named(&all, "run_script").parameters["properties"];
-        assert_eq!(fields["skill"]["properties"]["name"]["enum"], json!(["one", "two"]));
-        assert_eq!(fields["relative_path"]["enum"], json!(["scripts/a.py", "scripts/b.py"]));
-        let before = names(&turn);
-        assert_eq!(before[..3], ["select_skills", "search_skills", "final_answer"]);
+    fn neither_a_load_nor_a_turn_without_a_plan_changes_the_form_of_a_tool() {
+        let tools = [tool("read_file")];
+        let mut turn = turn(&tools, PlanMode::On);
+        let before = functions(&turn);
+        let files = ["scripts/a.py".to_owned()];
+        let loaded = [HeldSkill { name: "one", files: &files }];
+        turn.held_schema = Some(Arc::new(held_schema(&tools, PlanMode::Off, &loaded, None)));
+        assert_eq!(functions(&turn), before);
+        turn.schema = Arc::new(decision_schema(&tools, PlanMode::Off));
+        assert_eq!(named(&functions(&turn), "read_file").parameters["required"], json!(["args"]));
     }
 }

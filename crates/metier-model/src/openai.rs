@@ -44,6 +44,7 @@ impl OpenAi {
             mode: wishes.output.unwrap_or(OutputMode::JsonSchema),
             mode_may_change: wishes.output.is_none(),
             demand_call: true,
+            has_called: false,
             forbid_parallel: true,
             stream: wishes.stream.unwrap_or(true),
             ask_usage: dialect == Dialect::OpenAi,

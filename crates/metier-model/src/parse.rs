@@ -5,7 +5,7 @@
 //! arguments and data as the text of their JSON. Everything else goes back to the model: a repair
 //! would execute what the model did not decide, and a cut-off `["pdf","xlsx"]` would become `["pdf"]`.
 
-use metier_skill::text::short_line;
+use metier_skill::text::{quoted, short_line};
 use serde_json::Value;
 
 pub use crate::fault::{FaultCode, ParseFault};
@@ -53,8 +53,47 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
             let message = "the reply calls no function; call one, and write nothing beside it";
             ParseFault::new(fault.code, message)
         }
+        (OutputMode::ToolCall, _) if reply.text.starts_with(CALL_START) => {
+            in_words_of_functions(&reply.text, fault)
+        }
         _ => fault,
     })
+}
+
+/// A fault in the words of the function that was called: the model saw no decision, only its arguments.
+fn in_words_of_functions(text: &str, mut fault: ParseFault) -> ParseFault {
+    let text = text.trim();
+    let function =
+        called(text).map_or_else(String::new, |name| format!(" of {}", quoted(name, 60)));
+    if let Err(broken) = json::read(text, MAX_DEPTH) {
+        let message = match broken.trouble {
+            Trouble::Cut => format!(
+                "the arguments{function} end before they are complete; close every string, list and object"
+            ),
+            _ => format!(
+                "the arguments{function} are no JSON object: {}; call it again",
+                broken.message
+            ),
+        };
+        return ParseFault::new(fault.code, message);
+    }
+    let path = fault.path.take();
+    let inside = path.as_deref().and_then(|path| path.strip_prefix("action."));
+    if fault.code == FaultCode::UnknownField && text[CALL_START.len()..].starts_with(TOOL) {
+        fault.message =
+            format!("what the tool takes belongs into `args`{function}: {{\"args\": {{...}}}}");
+    }
+    ParseFault { path: inside.map(str::to_owned).or(path), ..fault }
+}
+
+/// How the name of the action goes on that calls a tool.
+const TOOL: &str = r#""call_tool""#;
+
+/// The function that is called: the tool, else the action.
+fn called(text: &str) -> Option<&str> {
+    let rest = &text[CALL_START.len()..];
+    let name = rest.strip_prefix(TOOL).and_then(|rest| rest.strip_prefix(r#","tool":"#));
+    name.unwrap_or(rest).strip_prefix('"')?.split('"').next()
 }
 
 /// How the text of a reply begins that is the call of a function.

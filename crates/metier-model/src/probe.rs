@@ -245,6 +245,7 @@ fn turn(request: &str) -> Turn {
         request: Arc::from(request),
         trail: Vec::new(),
         tail: String::new(),
+        plan: PlanMode::Off,
         schema: Arc::new(answer_schema()),
         held_schema: None,
         max_output_tokens: ROOM,

@@ -46,6 +46,10 @@ impl Call {
             return;
         }
         let has_fields = self.has_fields(plan);
+        // The text of an object, not the object: what it says is known at the end.
+        if self.written == 0 && self.arguments.trim_start().starts_with('"') {
+            return;
+        }
         if self.decision.is_empty() {
             let name = Value::from(self.name.as_str());
             self.decision = match (self.is_action(), has_fields) {
@@ -71,6 +75,18 @@ impl Call {
 
     /// The whole call as a decision. What was cut off stays so: only what we opened is closed.
     fn decision(&self, plan: PlanMode) -> String {
+        let text = self.arguments.trim();
+        if text.starts_with('"') && !self.name.is_empty() {
+            let inside = match json::read(text, MAX_DEPTH) {
+                Ok(Value::String(inside)) => inside,
+                _ => text.to_owned(),
+            };
+            let arguments = inside.trim_start_matches(|c: char| c == '"' || c.is_whitespace());
+            let mut call = Self { name: self.name.clone(), ..Self::default() };
+            arguments.clone_into(&mut call.arguments);
+            call.write_on(plan);
+            return call.decision(plan);
+        }
         let is_blank = self.arguments.trim().is_empty();
         let end = match (self.name.is_empty(), self.has_fields(plan), is_blank) {
             (true, ..) => return self.arguments.clone(),
@@ -262,7 +278,12 @@ impl ReplyBuilder {
         let (name, arguments) = (fields.get("name")?.as_str()?, fields.get("arguments")?);
         let mut call = Call {
             name: name.to_owned(),
-            arguments: arguments.as_object().map(|_| arguments.to_string())?,
+            arguments: match arguments {
+                Value::String(text) => {
+                    json::read(text, MAX_DEPTH).ok().filter(Value::is_object)?.to_string()
+                }
+                other => other.as_object().map(|_| other.to_string())?,
+            },
             ..Call::default()
         };
         call.write_on(self.plan);
@@ -466,6 +487,19 @@ mod tests {
                 "now",
                 r#"{"plan":null,"args":{}}"#,
                 r#"{"action":{"type":"call_tool","tool":"now","plan":null,"args":{}}}"#,
+            ),
+            // The text of an object is that object, of an action and of a tool.
+            (
+                PlanMode::On,
+                "search_skills",
+                r#" "{\"query\": \"x\"}" "#,
+                r#"{"action":{"type":"search_skills","query": "x"}}"#,
+            ),
+            (
+                PlanMode::Off,
+                "now",
+                r#""{\"a\":1}""#,
+                r#"{"action":{"type":"call_tool","tool":"now","args":{"a":1}}}"#,
             ),
             // What was cut off is no whole decision.
             (

@@ -5,7 +5,7 @@
 //! one thing at a time. Pure; the adapter remembers the style that worked.
 
 use crate::failure::Failure;
-use crate::model::{ModelErrorKind, OutputMode};
+use crate::model::{Finish, ModelErrorKind, OutputMode};
 
 /// How a request is made: what of our wishes it carries, and in which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(crate) struct RequestStyle {
     pub(crate) mode_may_change: bool,
     /// Whether a call is demanded, or functions are only offered.
     pub(crate) demand_call: bool,
+    /// Whether a demanded call has come.
+    pub(crate) has_called: bool,
     /// Whether more than one call in a reply is forbidden; the parser refuses it in any case.
     pub(crate) forbid_parallel: bool,
     pub(crate) stream: bool,
@@ -74,6 +76,15 @@ const UNWANTED: &[&str] = &[
 ];
 
 impl RequestStyle {
+    /// Remembers how a reply came. Where the server cannot read the model's calls, a demand makes it write to the
+    /// limit; where it once could, a reply that was cut off says nothing.
+    pub(crate) fn learn(&mut self, is_call: bool, finish: Finish) {
+        self.has_called |= is_call;
+        if self.mode == OutputMode::ToolCall && !self.has_called && finish == Finish::Length {
+            self.demand_call = false;
+        }
+    }
+
     /// The next style to try after a failure; nothing where the failure is about something else.
     pub(crate) fn after(self, failure: &Failure) -> Option<Self> {
         let error = &failure.error;
@@ -158,6 +169,7 @@ mod tests {
         mode: OutputMode::JsonSchema,
         mode_may_change: true,
         demand_call: true,
+        has_called: false,
         forbid_parallel: true,
         stream: true,
         ask_usage: true,

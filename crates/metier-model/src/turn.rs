@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::action::Action;
 use crate::plan::Plan;
+use crate::protocol::PlanMode;
 
 /// Everything that a model sees in one turn.
 #[derive(Debug, Clone)]
@@ -30,10 +31,12 @@ pub struct Turn {
     pub trail: Vec<TrailEntry>,
     /// The plan, the request again, what is left of the budgets, a word on the last turn.
     pub tail: String,
-    /// The JSON Schema of a decision in this run.
+    /// Whether decisions of this run have a plan. A turn may still be held to a schema without one.
+    pub plan: PlanMode,
+    /// The JSON Schema of a decision in this turn.
     pub schema: Arc<Value>,
     /// The same, held to what can be done in this turn: for replies that a server holds to a schema which is
-    /// no part of the prompt that it caches.
+    /// no part of the prompt that it caches. Functions are: servers write them before everything else.
     pub held_schema: Option<Arc<Value>>,
     /// Tokens that the reply may have.
     pub max_output_tokens: u32,
@@ -71,7 +74,7 @@ pub struct Message {
 }
 
 impl Turn {
-    /// The schema that a server enforces on the reply.
+    /// The schema that a server enforces on a reply in JSON.
     pub fn enforced_schema(&self) -> &Value {
         self.held_schema.as_ref().unwrap_or(&self.schema)
     }

@@ -51,6 +51,30 @@ fn one_object_is_taken_bare_in_a_fence_in_prose_and_in_a_string() {
 }
 
 #[test]
+fn what_is_wrong_with_a_call_is_said_in_words_of_the_function() {
+    let said = |text: &str| {
+        let reply = Reply { mode: OutputMode::ToolCall, ..reply(text, Finish::Stop, 1) };
+        parse_reply(&reply).expect_err(text).without_code()
+    };
+    let of = |action: &str| format!(r#"{{"action":{{"type":{action}}}}}"#);
+    let tool = r#""call_tool","tool":"read_file""#;
+    assert_eq!(
+        said(&of(&format!(r#"{tool},"path":"notes.txt""#))),
+        "at `path`: what the tool takes belongs into `args` of `read_file`: {\"args\": {...}}"
+    );
+    let broken = said(&of(r#""search_skills","query":"csv","#));
+    assert!(
+        broken.starts_with("the arguments of `search_skills` are no JSON object: "),
+        "{broken}"
+    );
+    assert!(!broken.contains("column") && !broken.contains("decision"), "{broken}");
+    let missing = said(&of(r#""run_script","skill":"pdf""#));
+    assert!(missing.starts_with("at `relative_path`: this is missing"), "{missing}");
+    let cut = said(r#"{"action":{"type":"final_answer","text":"x"}"#);
+    assert!(cut.starts_with("the arguments of `final_answer` end before"), "{cut}");
+}
+
+#[test]
 fn a_string_is_unwrapped_once_only() {
     let twice = Value::from(Value::from(SEARCH).to_string()).to_string();
     assert_eq!(fault(&twice).code, FaultCode::NotADecision);

@@ -28,6 +28,7 @@ fn turn(past: Vec<PastAction>) -> Turn {
         request: "fill the form".into(),
         trail: past.into_iter().map(entry).collect(),
         tail: String::new(),
+        plan: metier_model::PlanMode::On,
         schema: Arc::new(Value::Null),
         held_schema: None,
         max_output_tokens: 1_000,

@@ -196,6 +196,7 @@ pub(crate) fn turn() -> Turn {
             past: Arc::default(),
         }],
         tail: "3 turns are left.".to_owned(),
+        plan: PlanMode::On,
         schema: Arc::new(decision_schema(&[], PlanMode::On)),
         held_schema: None,
         max_output_tokens: 500,
@@ -272,7 +273,7 @@ pub(crate) fn ask_until(model: &dyn Model, cancel: &CancelToken) -> Outcome {
 /// Asks for a reply to a turn that asks for no plan.
 pub(crate) fn ask_without_plan(model: &dyn Model) -> Outcome {
     let schema = Arc::new(decision_schema(&[], PlanMode::Off));
-    ask_in(&Turn { schema, ..turn() }, model, &CancelToken::new())
+    ask_in(&Turn { plan: PlanMode::Off, schema, ..turn() }, model, &CancelToken::new())
 }
 
 fn ask_in(turn: &Turn, model: &dyn Model, cancel: &CancelToken) -> Outcome {

@@ -29,6 +29,7 @@ impl Scene {
             request: "".into(),
             trail: self.past.iter().map(entry).collect(),
             tail: String::new(),
+            plan: metier_model::PlanMode::On,
             schema: Arc::new(Value::Null),
             held_schema: None,
             max_output_tokens: 100,
