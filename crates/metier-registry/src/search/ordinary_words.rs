@@ -5,6 +5,9 @@
 //! Names are chosen by strangers. A clone that has a skill called `best` would otherwise be called by a
 //! sentence that means none. `/best` and `"best"` still call it.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Folded as names are, so `built-in` is `built in`.
 #[rustfmt::skip]
 const ORDINARY: &[&str] = &[
@@ -30,5 +33,7 @@ const ORDINARY: &[&str] = &[
 
 /// Whether a folded name is a word that says which skill is meant without naming it.
 pub(super) fn is_ordinary(key: &str) -> bool {
-    ORDINARY.contains(&key.trim_end_matches('的')) || ORDINARY.contains(&key)
+    // Asked for each word of each request.
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ORDINARY.iter().copied().collect());
+    WORDS.contains(key.trim_end_matches('的')) || WORDS.contains(key)
 }
