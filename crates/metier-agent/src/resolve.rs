@@ -299,10 +299,10 @@ fn already_loaded(state: &State, card: &SkillCard) -> String {
 /// What something is that was named as a skill and is something else: a file, a tool, an action.
 fn not_a_skill(state: &State, name: &str) -> Option<String> {
     if state.setup.tools.iter().any(|card| card.offer.name == name) {
-        return Some(format!("`{name}` is a tool, not a skill: use it with `call_tool`."));
+        return Some(format!("`{name}` is a tool, not a skill: call it as a tool."));
     }
     if Action::KINDS.contains(&name) {
-        return Some(format!("`{name}` is an action, not a skill: decide for it as `type`."));
+        return Some(format!("`{name}` is an action, not a skill: take that action itself."));
     }
     let shown = label(name, NAME_CHARS);
     let of_skill = state.loaded.iter().find(|skill| skill.text.files.iter().any(|it| it == name));

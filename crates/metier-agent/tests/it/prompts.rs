@@ -231,10 +231,10 @@ fn what_is_no_skill_is_called_what_it_is() {
     for (decision, words) in [
         (select(&["notes/a.md"]), "`notes/a.md` is a file, not a skill: read it with `read_file`."),
         (select(&["sales.csv"]), "`sales.csv` is a file, not a skill: read it with `read_file`."),
-        (select(&["read_file"]), "`read_file` is a tool, not a skill: use it with `call_tool`."),
+        (select(&["read_file"]), "`read_file` is a tool, not a skill: call it as a tool."),
         (
             select(&["run_script"]),
-            "`run_script` is an action, not a skill: decide for it as `type`.",
+            "`run_script` is an action, not a skill: take that action itself.",
         ),
         (select(&["SKILL"]), "`SKILL` stands for words of the request: write those instead."),
         (search("docs/handbook.md"), "is a file, not a skill: read it with `read_file`."),
