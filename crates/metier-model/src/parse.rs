@@ -30,6 +30,8 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
                 format!("the model refused: {}", short_line(words, 300)),
             );
         }
+        // The model closed the call itself: small ones go on writing after it, up to the limit.
+        Finish::Length if is_whole_call(reply) => {}
         Finish::Length => {
             let message = "the reply was cut off at the limit of tokens, so none of it is used; \
                            decide again in fewer words";
@@ -94,6 +96,12 @@ fn called(text: &str) -> Option<&str> {
     let rest = &text[CALL_START.len()..];
     let name = rest.strip_prefix(TOOL).and_then(|rest| rest.strip_prefix(r#","tool":"#));
     name.unwrap_or(rest).strip_prefix('"')?.split('"').next()
+}
+
+fn is_whole_call(reply: &Reply) -> bool {
+    reply.mode == OutputMode::ToolCall
+        && reply.text.starts_with(CALL_START)
+        && json::read(&reply.text, MAX_DEPTH).is_ok()
 }
 
 /// How the text of a reply begins that is the call of a function.

@@ -75,6 +75,16 @@ fn what_is_wrong_with_a_call_is_said_in_words_of_the_function() {
 }
 
 #[test]
+fn a_call_that_is_whole_counts_whatever_was_cut_off_behind_it() {
+    let cut = |text: &str, mode| parse_reply(&Reply { mode, ..reply(text, Finish::Length, 1) });
+    assert_eq!(cut(SEARCH, OutputMode::ToolCall), Ok(search()));
+    let truncated = |text: &str, mode| cut(text, mode).map_err(|fault| fault.code);
+    assert_eq!(truncated(SEARCH, OutputMode::JsonSchema), Err(FaultCode::Truncated));
+    let open = &SEARCH[..SEARCH.len() - 1];
+    assert_eq!(truncated(open, OutputMode::ToolCall), Err(FaultCode::Truncated));
+}
+
+#[test]
 fn a_string_is_unwrapped_once_only() {
     let twice = Value::from(Value::from(SEARCH).to_string()).to_string();
     assert_eq!(fault(&twice).code, FaultCode::NotADecision);
