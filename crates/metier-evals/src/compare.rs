@@ -338,7 +338,10 @@ fn trigger_pairs(shared: &Shared<'_>, arm: Arm, skill: &str) -> (Pairs, Pairs) {
             let trigger = arm.triggers.iter().find(|trigger| trigger.skill == skill)?;
             Some((trigger.expected, trigger.loaded.rate))
         };
+        // Neither run left the skill to its model: there is nothing to lose.
+        let is_called = |arm: &CaseArm| arm.called.iter().any(|called| called == skill);
         match (find(old), find(new)) {
+            (None, None) if is_called(old) || is_called(new) => {}
             (Some((true, before)), Some((true, after))) => recall.push((before, after)),
             (None, None) if case.closed => specificity.push((1.0, 1.0)),
             (None, None) => {}

@@ -93,6 +93,7 @@ pub fn merge(sources: &[PathBuf], into: &FileStore) -> Result<MergeReport> {
     let id = plan.id();
     let target = into.plan_folder(&id);
     target.write_plan(&plan)?;
+    into.keep_out_of_git();
     let (mut log, seal) = (ResultLog::open(&target)?, into.seal());
     let mut notes = Vec::new();
     let there = MergeSource::read(target.clone(), &plan, into.seal(), &mut notes)?;

@@ -29,6 +29,7 @@ use metier::skill::yaml::Node;
 use metier::tools::schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+pub(crate) use self::files::target;
 pub use self::find::{CaseSource, find_case_files};
 pub(crate) use self::pattern::kind as action_kind;
 use crate::case::{Case, CaseOrigin};
@@ -160,6 +161,7 @@ const LOADS: [&str; 2] = ["load_skill", "select_skills"];
 fn checked(case: &Case) -> std::result::Result<(), ReadFault> {
     let fault = |message: String| ReadFault::new(0..0, message);
     crate::score::check_expected(&case.expected).map_err(fault)?;
+    case.files.keys().try_for_each(|to| target(to).map(drop)).map_err(fault)?;
     let limits = &case.constraints;
     for (key, number) in
         [("trigger_within", limits.trigger_within.map(u64::from)), ("timeout_s", limits.timeout_s)]

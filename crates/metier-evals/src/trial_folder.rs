@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use metier::fs::{Durability, FolderAccess, HeldDir, canonical, read_bounded};
 use metier::policy::Effect;
-use metier::skill::{Digest, WorkPath};
+use metier::skill::Digest;
 use metier::{Metier, WithSkills};
 use tempfile::TempDir;
 
 use crate::case::Case;
 use crate::error::EvalError;
+use crate::read::target;
 use crate::store::FileStore;
 
 /// The largest file of a case.
@@ -154,14 +155,10 @@ fn refusal(metier: &Metier, path: &Path) -> Result<Option<String>, String> {
 }
 
 fn write(folder: &Path, to: &str, bytes: &[u8]) -> Result<(), String> {
-    let path = WorkPath::new(to)
-        .map_err(|error| format!("`{to}` is not a valid path in a workspace: {error}"))?;
-    let mut parts: Vec<&str> = path.as_str().split('/').collect();
-    let Some(name) = parts.pop() else {
-        return Err(format!("`{to}` is not a valid path of a file"));
-    };
-    let dir = parts
-        .into_iter()
+    let path = target(to)?;
+    let (above, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+    let dir = above
+        .split_terminator('/')
         .fold(HeldDir::at(folder), |dir, part| dir.below(part, FolderAccess::ByUmask));
     dir.write(name, bytes, Durability::Buffered).map_err(|error| format!("{to}: {error}"))
 }

@@ -313,6 +313,9 @@ impl<'a> Worker<'a> {
         let result = run_guarded(plan, &lease.unit, stop, self.run);
         let is_cut = matches!(result.end, TrialEnd::Error { kind: TrialErrorKind::Cancelled, .. });
         let was_stopped = is_cut && stop.is_cancelled();
+        if let Some(running) = shared.lock().running.get_mut(&lease.token) {
+            running.has_ended = true;
+        }
         let outcome = if !was_stopped {
             self.store.complete(lease, &result).map(Some)
         } else if cancel.is_cancelled() {
@@ -342,7 +345,7 @@ impl<'a> Worker<'a> {
         while !shared.ended.wait_timeout(interval) {
             let held: Vec<Lease> = {
                 let state = shared.lock();
-                let running = state.running.values().map(|(lease, _)| lease);
+                let running = state.running.values().map(|it| &it.lease);
                 state.ready.iter().chain(running).cloned().collect()
             };
             if held.is_empty() {
@@ -352,9 +355,12 @@ impl<'a> Worker<'a> {
             let Ok(lost) = self.store.heartbeat(&held) else { continue };
             let mut state = shared.lock();
             for lease in lost {
-                if let Some((lease, stop)) = state.running.get(&lease.token) {
-                    stop.cancel();
-                    (self.on_event)(&WorkerEvent::Lost { lease });
+                if let Some(running) = state.running.get(&lease.token) {
+                    if running.has_ended {
+                        continue;
+                    }
+                    running.stop.cancel();
+                    (self.on_event)(&WorkerEvent::Lost { lease: &running.lease });
                     state.report.lost += 1;
                 } else if state.ready.iter().any(|it| it.token == lease.token) {
                     state.ready.retain(|it| it.token != lease.token);

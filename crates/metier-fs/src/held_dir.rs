@@ -14,7 +14,7 @@ use std::time::Duration;
 use metier_skill::Digest;
 
 use crate::append::{AppendError, AppendFile};
-use crate::file::{PiecewiseFile, ReadError};
+use crate::file::{PiecewiseFile, ReadError, is_link_loop};
 use crate::head::EntryKind;
 use crate::lock::{FileLock, LockError};
 
@@ -222,10 +222,22 @@ impl HeldDir {
         FileLock::of_file(file.map_err(LockError::Io)?, &self.0.path.join(name), timeout)
     }
 
-    /// Whether a process holds the file `name` open to append to.
+    /// Whether a process holds the file `name` open to append to. Where the system cannot say it, because it is out of
+    /// descriptors or locks, one may: what is taken from a process that lives is done twice.
     pub fn is_busy(&self, name: &str) -> bool {
-        let opened = self.opened().and_then(|dir| dir.open_to_append(name));
-        opened.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+        match self.opened().and_then(|dir| dir.open_to_append(name)) {
+            Ok(file) => file.try_lock().is_err(),
+            Err(error) => {
+                use io::ErrorKind::{
+                    InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied,
+                    ReadOnlyFilesystem,
+                };
+                // None of ours appends to what is not there, is no regular file, or is closed to it.
+                let is_other = matches!(error.kind(), NotFound | IsADirectory | NotADirectory)
+                    || matches!(error.kind(), InvalidInput | PermissionDenied | ReadOnlyFilesystem);
+                !is_other && !is_link_loop(&error)
+            }
+        }
     }
 
     /// The names in it, sorted; those that are not UTF-8 are left out.
@@ -362,6 +374,32 @@ mod tests {
         fs::set_permissions(&at, PermissionsExt::from_mode(0o777)).expect("chmod");
         assert!(runs.below("r", FolderAccess::OwnerAlone).is_there().expect("opens"));
         assert_eq!(mode(&at), 0o700, "closed again");
+    }
+
+    #[test]
+    fn a_file_is_not_free_because_there_are_no_descriptors_to_ask_with() {
+        const CHILD: &str = "METIER_TEST_NO_DESCRIPTORS";
+        let tmp = tempfile::tempdir().expect("dir");
+        let run = runs(tmp.path()).below("r", FolderAccess::OwnerAlone);
+        if std::env::var_os(CHILD).is_none() {
+            let own = std::env::current_exe().expect("a test binary");
+            let mut child = std::process::Command::new("sh");
+            child.args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""]).arg(own).env(CHILD, "1");
+            let name = "a_file_is_not_free_because_there_are_no_descriptors_to_ask_with";
+            child.args(["--exact", &format!("held_dir::tests::{name}"), "--nocapture"]);
+            let ran = child.output().expect("starts");
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "it was found");
+            return;
+        }
+        let log = run.create_append("log").expect("makes");
+        assert!(run.is_busy("log") && !run.is_busy("other"));
+        let all: Vec<fs::File> = std::iter::from_fn(|| fs::File::open("/dev/null").ok()).collect();
+        assert!(all.len() > 10 && run.is_busy("log"), "{}", all.len());
+        drop((all, log));
+        assert!(!run.is_busy("log"));
+        symlink("/dev/null", tmp.path().join(".agent/runs/r/link")).expect("link");
+        assert!(!run.is_busy("link") && !run.is_busy("."));
     }
 
     #[test]

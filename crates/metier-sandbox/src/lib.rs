@@ -13,7 +13,7 @@
 //! | `interpreter` | what runs a script, by its first line or suffix ([`Interpreter`]); pure |
 //! | `locate` | where that is installed and what of it must be readable ([`Located`]) |
 //! | `stage` | the run's own folder: the approved files of the skill, a working directory ([`Stage`]) |
-//! | `tier`, `probe` | which confinement this machine supports ([`Tier`], [`SandboxProbe`]) |
+//! | `tier`, `probe`, `held_tier` | which confinement this machine supports ([`Tier`], [`SandboxProbe`], [`held_tier`](fn@held_tier)) |
 //! | `runner`, `stopping`, `streams`, `report`, `output` | a run, its events and its report ([`Runner`], [`SandboxReport`]) |
 //! | `redact` | masking of secrets in streams ([`Redactor`], [`Secrets`]); pure |
 //! | `wire` | the protocol between runner and helper |
@@ -48,6 +48,7 @@
 
 mod environment;
 mod error;
+mod held_tier;
 mod interpreter;
 mod limits;
 #[cfg(target_os = "linux")]
@@ -71,6 +72,7 @@ mod wire;
 
 pub use environment::{ScriptPlaces, environment};
 pub use error::Error;
+pub use held_tier::held_tier;
 pub use interpreter::{Interpreter, Runtime};
 pub use limits::{OutputLimits, SandboxLimits};
 pub use locate::{Located, SearchPath};

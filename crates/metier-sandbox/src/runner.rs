@@ -10,6 +10,7 @@ use std::sync::Arc;
 use metier_cancel::CancelToken;
 
 use crate::error::Error;
+use crate::held_tier::forget_tier;
 use crate::plan::RunPlan;
 use crate::redact::Secrets;
 use crate::report::{RunEvent, SandboxReport};
@@ -64,6 +65,11 @@ impl Runner {
         events: &(dyn Fn(RunEvent) + Sync),
     ) -> Result<SandboxReport, Error> {
         plan.check()?;
-        crate::platform::run(self, plan, options, events)
+        let ran = crate::platform::run(self, plan, options, events);
+        if let Err(Error::Setup { .. } | Error::Helper { .. } | Error::TierUnavailable { .. }) = ran
+        {
+            forget_tier(&self.helper, self.tier);
+        }
+        ran
     }
 }

@@ -31,7 +31,10 @@ fn present(path: PathBuf, variable: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("NOT TESTED: {} is absent; set {variable} to run this part", path.display());
+    crate::not_tested(format_args!(
+        "{} is absent; set {variable} to run this part",
+        path.display()
+    ));
     None
 }
 

@@ -7,7 +7,6 @@
     clippy::disallowed_methods,
     clippy::missing_panics_doc,
     clippy::expect_used,
-    clippy::print_stderr,
     reason = "test support builds files and starts the binary; a failure here is a failed test"
 )]
 
@@ -17,6 +16,7 @@ mod example;
 #[cfg(unix)]
 mod git;
 mod home;
+mod not_tested;
 #[cfg(unix)]
 mod postgres;
 #[cfg(unix)]
@@ -27,6 +27,7 @@ pub use example::built_example;
 #[cfg(unix)]
 pub use git::{GitServer, TestRepository};
 pub use home::{Output, TestHome, skill_text};
+pub use not_tested::{not_tested, not_tested_without};
 #[cfg(unix)]
 pub use postgres::PostgresServer;
 #[cfg(unix)]

@@ -36,7 +36,10 @@ impl PostgresServer {
     /// installed.
     pub fn start(settings: &[&str]) -> Option<Self> {
         let Some(programs) = programs() else {
-            eprintln!("NOT TESTED: PostgreSQL is not installed (Debian: apt install postgresql)");
+            crate::not_tested_without(
+                "postgresql",
+                "PostgreSQL is not installed (Debian: apt install postgresql)",
+            );
             return None;
         };
         let dir = tempfile::Builder::new().prefix("pg").tempdir().expect("a temporary directory");

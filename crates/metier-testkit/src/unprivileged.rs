@@ -1,6 +1,7 @@
 //! Tests of permissions where root runs them: root may read everything, so the test is run again by
 //! a process of its own that is nobody. Unix only, like permissions themselves.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -29,7 +30,7 @@ pub fn ran_unprivileged(test: &str) -> bool {
     }
     let becomes = Command::new("true").uid(NOBODY).gid(NOBODY).status().is_ok();
     if std::env::var_os(AGAIN).is_some() || !becomes {
-        eprintln!("NOT TESTED: this user may read everything and cannot become another");
+        crate::not_tested("this user may read everything and cannot become another");
         return true;
     }
     // The build directory may be closed to others. `cp`, not a copy of our own: a file that this
@@ -53,7 +54,7 @@ pub fn ran_unprivileged(test: &str) -> bool {
     let passed = output.status.success() && said[0].contains("1 passed");
     assert!(passed, "as nobody, `{test}` gave:\n{}\n{}", said[0], said[1]);
     if said[1].contains("NOT TESTED") {
-        eprint!("{}", said[1]);
+        let _ = std::io::stderr().write_all(said[1].as_bytes());
     }
     true
 }

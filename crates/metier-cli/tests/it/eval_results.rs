@@ -2,13 +2,13 @@
 //! that is stopped leaves, and two runs at once.
 
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use metier_testkit::TestHome;
 use metier_testkit::agent::{answer, scripted, select};
 use serde_json::{Value, json};
 
-use crate::eval::results;
+use crate::eval::{results, wait_while};
+use crate::run_server::{Answer, CANARY, Server};
 use crate::support::{METIER, run};
 
 fn cases(text: &str) -> TestHome {
@@ -138,28 +138,23 @@ fn the_last_run_is_the_one_that_was_made_last_even_when_nothing_was_tried() {
 #[test]
 fn a_run_that_is_stopped_while_it_is_judged_stores_nothing_of_it() {
     let home = cases("input: x\nskill: csv-summary\nexpected: {output: {judge: it is polite}}\n");
-    let slow = json!({"action": {"type": "final_answer", "text": "no"}, "delay_ms": 600_000});
-    home.write("project/judge.json", json!({"replies": [slow]}).to_string());
+    let judge = Server::start(|_, _| Answer::silence());
     let model = scripted(&home, &json!([answer("done")]));
-    let args = ["eval", "run", "--model", model, "--judge", "scripted:judge.json"];
-    let mut child = start(&home, &args);
-    let attempts = || {
-        let folders = std::fs::read_dir(home.project().join(".agent/evals/results"));
-        let mut files = folders.into_iter().flatten().flatten();
-        let text = files
-            .find_map(|it| std::fs::read_to_string(it.path().join("attempts-0001.jsonl")).ok());
-        text.unwrap_or_default()
-    };
-    while !attempts().contains("begun") {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(700));
+    let mut command = home.command(METIER);
+    command.env("OPENAI_BASE_URL", judge.url()).env("OPENAI_API_KEY", CANARY);
+    command.args(["eval", "run", "--model", model, "--judge", "openai:m"]);
+    let mut child = command.stdout(Stdio::null()).spawn().expect("starts");
+    wait_while(&mut child, || judge.asked().is_empty());
     let interrupted =
         std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupted.expect("kill").success());
     assert_eq!(child.wait().expect("ends").code(), Some(130));
     assert_eq!(results(&home), Vec::<Value>::new());
-    let attempts = attempts();
+    let folders = std::fs::read_dir(home.project().join(".agent/evals/results"));
+    let mut files = folders.expect("results").flatten();
+    let attempts =
+        files.find_map(|it| std::fs::read_to_string(it.path().join("attempts-0001.jsonl")).ok());
+    let attempts = attempts.expect("a plan was worked on");
     assert!(attempts.lines().last().expect("a line").contains("released"), "{attempts}");
 }
 

@@ -197,3 +197,118 @@ fn results_that_a_clone_brings_are_not_believed() {
     assert_eq!(run(&other, &["eval", "merge", &folder]).code, 0);
     assert_eq!(outcome(&run(&other, &["eval", "report", "--json"]).stdout), "failed");
 }
+
+#[test]
+fn a_file_or_folder_that_a_clone_brings_is_not_taken_for_a_run_of_the_users_own() {
+    let home = TestHome::new();
+    let text = "input: what is the capital of France?\nexpected: {skills: [csv-summary]}\n";
+    home.write("project/.agent/evals/cases.yaml", text);
+    let report = |args: &[&str]| run(&home, &[&["eval", "report", "--json"], args].concat());
+    // Before there is any run: nothing else is the last one.
+    home.write("project/last", "junk");
+    let none = report(&[]);
+    assert!(none.code == 1 && none.stdout.contains("eval-run-not-found"), "{none:?}");
+    let own = run(&home, &["eval", "--json"]).json();
+    assert_eq!(own["cases"][0]["arms"][0]["outcome"], "failed");
+    let id = own["plan"].as_str().expect("an id").trim_start_matches("sha256:").to_owned();
+    assert_eq!(report(&[]).json()["plan"], own["plan"]);
+    // A report that passes, under the names that mean a run.
+    let shown = own.to_string().replace("\"failed\"", "\"passed\"");
+    for name in ["last", &id[..4], &id] {
+        home.write(&format!("project/{name}"), &shown);
+        assert_eq!(outcome(&report(&[name]).stdout), "failed", "{name}");
+        assert_eq!(outcome(&report(&[&format!("./{name}")]).stdout), "passed", "{name}");
+        let compared = run(&home, &["eval", "compare", "--json", "./last", name]);
+        assert_eq!(compared.json()["current"]["verdict"], own["verdict"]["verdict"], "{name}");
+    }
+    home.write("project/baseline", &shown);
+    assert_eq!(outcome(&report(&["baseline"]).stdout), "passed", "it is no run");
+    // A folder of that name.
+    std::fs::remove_file(home.project().join("last")).expect("removes");
+    let results = home.project().join(".agent/evals/results");
+    let plan = std::fs::read_dir(&results).expect("results").flatten().map(|it| it.path());
+    let plan = plan.into_iter().find(|path| path.is_dir()).expect("a plan");
+    std::fs::rename(&results, home.project().join("last")).expect("moves");
+    let none = report(&["last"]);
+    assert!(none.code == 1 && none.stdout.contains("eval-run-not-found"), "{none:?}");
+    std::fs::rename(home.project().join("last"), &results).expect("moves back");
+    // Edited results, by every name of their folder: they are left out, and that is said.
+    for (path, text) in result_files(&home) {
+        std::fs::write(path, text.replace("\"fired\":false", "\"fired\":true")).expect("writes");
+    }
+    std::os::unix::fs::symlink(&results, home.path().join("link")).expect("a link");
+    let names = [
+        "last".to_owned(),
+        id,
+        ".agent/evals/results".to_owned(),
+        ".agent/../.agent/evals/results/.".to_owned(),
+        home.path().join("link").display().to_string(),
+        plan.display().to_string(),
+    ];
+    for name in &names {
+        let ran = report(&[name]);
+        assert_eq!(outcome(&ran.stdout), "missing", "{name}: {ran:?}");
+        assert!(ran.stderr.contains("left out"), "{name}: {ran:?}");
+    }
+    // In any other folder everybody's count: who names it believes it.
+    let copied = home.path().join("copied");
+    assert!(std::process::Command::new("cp").arg("-r").args([&results, &copied]).status().is_ok());
+    assert_eq!(outcome(&report(&[&copied.display().to_string()]).stdout), "passed");
+}
+
+#[test]
+fn merged_results_are_kept_out_of_the_repository_of_a_fresh_checkout() {
+    let (home, fresh) = (TestHome::new(), TestHome::new());
+    for it in [&home, &fresh] {
+        it.write("project/.agent/evals/cases.yaml", "input: x\nexpected: {skills: []}\n");
+    }
+    assert_eq!(outcome(&run(&home, &["eval", "--json"]).stdout), "passed");
+    let folder = home.project().join(".agent/evals/results").display().to_string();
+    assert_eq!(run(&fresh, &["eval", "merge", &folder]).code, 0);
+    let ignored = fresh.project().join(".agent/evals/results/.gitignore");
+    assert_eq!(std::fs::read_to_string(ignored).expect("made"), "*\n");
+}
+
+#[test]
+fn where_a_file_of_a_case_goes_is_checked_before_anything_runs() {
+    let home = TestHome::new();
+    home.write("project/x.txt", "x");
+    for to in ["../up.txt", "/up.txt", ".", "a/../../up.txt"] {
+        let text = format!(
+            "input: x\nskill: csv-summary\nfiles: {{'{to}': ../../x.txt}}\nexpected: {{output: done}}\n"
+        );
+        home.write("project/.agent/evals/cases.yaml", text);
+        for command in ["check", "run"] {
+            let ran = run(&home, &["eval", command]);
+            assert_eq!(ran.code, 1, "{to}: {ran:?}");
+            assert!(ran.stderr.contains("cases.yaml:1:1") && ran.stderr.contains(to), "{ran:?}");
+        }
+    }
+    assert!(!home.project().join(".agent/evals/results").exists());
+}
+
+#[test]
+fn a_last_run_that_cannot_be_read_takes_nothing_from_the_overlaps() {
+    let home = TestHome::new();
+    home.write("project/.agent/evals/cases.yaml", "input: x\nexpected: {skills: [csv-summary]}\n");
+    let overlaps = || run(&home, &["eval", "overlap"]);
+    assert!(!overlaps().stderr.contains("left out"));
+    run(&home, &["eval"]);
+    let (results, _) = result_files(&home).remove(0);
+    assert!(overlaps().stdout.contains("missed"));
+    let is_left_out = || {
+        let ran = overlaps();
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.contains("the last run is left out"), "{ran:?}");
+        assert_ne!(run(&home, &["eval", "overlap", "--run", "last"]).code, 0);
+    };
+    std::fs::remove_file(&results).expect("removes");
+    std::fs::create_dir(&results).expect("in its place");
+    is_left_out();
+    std::fs::remove_dir(&results).expect("removes");
+    assert!(!overlaps().stderr.contains("left out"));
+    let plan = results.with_file_name("plan.json");
+    let text = std::fs::read_to_string(&plan).expect("text");
+    std::fs::write(&plan, text.replace("\"x\"", "\"y\"")).expect("writes");
+    is_left_out();
+}

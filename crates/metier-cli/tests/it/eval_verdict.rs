@@ -111,7 +111,7 @@ fn a_set_that_only_asks_for_no_skill_passes_with_no_model_unless_no_recall_is_as
     );
     assert_eq!(reason(&report), "too_few", "{report:#}");
     let ran =
-        run(&home, &words("eval run --gate recall=none --model", &[&model, gates[0], gates[1]]));
+        run(&home, &words("eval run --gate recall=none --model", &[model, gates[0], gates[1]]));
     assert!(ran.code == 0 && ran.stdout.starts_with("PASS"), "{}", ran.stdout);
 }
 

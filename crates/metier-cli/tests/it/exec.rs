@@ -26,7 +26,7 @@ fn holds(home: &TestHome) -> bool {
     if best == "strong" || best == "medium" {
         return true;
     }
-    eprintln!("NOT TESTED: this machine holds no script (sandbox {best})");
+    metier_testkit::not_tested(format_args!("this machine holds no script (sandbox {best})"));
     false
 }
 

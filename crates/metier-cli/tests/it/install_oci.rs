@@ -25,7 +25,10 @@ fn is_there(program: &str) -> bool {
     let found =
         Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
-        eprintln!("NOT TESTED: {program} is not installed (Debian: apt install {program})");
+        metier_testkit::not_tested_without(
+            program,
+            format_args!("{program} is not installed (Debian: apt install {program})"),
+        );
     }
     found.is_ok()
 }

@@ -35,7 +35,7 @@ const PYTHON: &str = "/usr/bin/python3";
 /// A home with files that no script may read, and a skill whose script tries.
 fn home() -> Option<(TestHome, PathBuf)> {
     if !Path::new(PYTHON).exists() {
-        eprintln!("NOT TESTED: there is no {PYTHON}");
+        metier_testkit::not_tested_without("python3", format_args!("there is no {PYTHON}"));
         return None;
     }
     let home = TestHome::new();

@@ -3,7 +3,6 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
-    clippy::print_stderr,
     reason = "these tests build files, start the binary and say what they could not test"
 )]
 

@@ -191,7 +191,10 @@ fn model_signing() -> Option<PathBuf> {
         .join("../../target/tools/model-signing/bin/model_signing");
     let found = named.into_iter().chain([usual]).find(|path| path.exists());
     if found.is_none() {
-        eprintln!("NOT TESTED: model_signing is missing; .ci/run installs it under target/tools");
+        metier_testkit::not_tested_without(
+            "model_signing",
+            "model_signing is missing; .ci/run installs it under target/tools",
+        );
     }
     found
 }

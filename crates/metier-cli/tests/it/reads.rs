@@ -28,11 +28,13 @@ pub(crate) fn can_trace() -> bool {
     let quiet = |name: &str| {
         Command::new(name).args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status()
     };
-    if quiet("strace").is_ok_and(|status| status.success()) {
-        return true;
+    let traced = quiet("strace");
+    match &traced {
+        Err(_) => metier_testkit::not_tested_without("strace", "there is no strace to watch reads"),
+        Ok(status) if !status.success() => metier_testkit::not_tested("strace may not trace here"),
+        Ok(_) => {}
     }
-    eprintln!("NOT TESTED: strace is absent or may not trace, so the reads were not watched");
-    false
+    traced.is_ok_and(|status| status.success())
 }
 
 /// Runs metier under `strace`, one file of calls for each thread, so that no line is torn.

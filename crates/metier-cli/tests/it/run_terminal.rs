@@ -40,7 +40,7 @@ impl Terminal {
         command.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("TERM", "xterm");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let Ok(mut child) = piped.spawn() else {
-            eprintln!("NOT TESTED: there is no `script` to make a terminal");
+            metier_testkit::not_tested_without("script", "there is no `script` to make a terminal");
             return None;
         };
         let seen: Arc<Mutex<String>> = Arc::default();

@@ -47,7 +47,10 @@ fn session(frontmatter: &str, script: &str, rules: &str) -> Option<Session> {
     home.write("project/note.txt", "words of the workspace\n");
     let probe = SandboxProbe::run(METIER.as_ref(), &dir.join("probe")).expect("a probe");
     let Ok(tier) = probe.tier_for(Tier::Medium) else {
-        eprintln!("NOT TESTED: this machine holds no script (sandbox {})", probe.best);
+        metier_testkit::not_tested(format_args!(
+            "this machine holds no script (sandbox {})",
+            probe.best
+        ));
         return None;
     };
     Some(with_tools(home, rules, None, tier))
@@ -184,7 +187,7 @@ fn a_command_starts_in_the_workspace() {
     let git = if made.code == 0 {
         vec![call("run_command", &json!({"command": ["git", "log", "--oneline"]}))]
     } else {
-        eprintln!("NOT TESTED: there is no git");
+        metier_testkit::not_tested_without("git", "there is no git");
         Vec::new()
     };
     let replies: Vec<Value> = [

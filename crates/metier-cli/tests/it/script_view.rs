@@ -141,7 +141,7 @@ fn a_key_is_hidden_in_a_workspace_among_the_folders_of_the_system() {
     let place =
         ["/usr/src", "/usr/local/src", "/usr/share"].into_iter().find(|it| Path::new(it).is_dir());
     let Some(place) = place else {
-        eprintln!("NOT TESTED: there is no folder below /usr to mount something on");
+        metier_testkit::not_tested("there is no folder below /usr to mount something on");
         return;
     };
     let mount = format!("mount --bind '{}' {place} && cd {place}/project", home.path().display());
@@ -150,7 +150,10 @@ fn a_key_is_hidden_in_a_workspace_among_the_folders_of_the_system() {
         let output =
             TestHome::finish(command.args(["exec", "--json", "--yes", "work", "scripts/read.py"]));
         let Ok(document) = serde_json::from_str::<Value>(&output.stdout) else {
-            eprintln!("NOT TESTED: a workspace below {place} in {}: {output:?}", tier.name);
+            metier_testkit::not_tested(format_args!(
+                "a workspace below {place} in {}: {output:?}",
+                tier.name
+            ));
             continue;
         };
         assert!(!document.to_string().contains(KEY), "{}: {document}", tier.name);

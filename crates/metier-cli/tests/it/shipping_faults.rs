@@ -72,7 +72,10 @@ fn in_mounts(home: &TestHome, script: &str) -> Option<Output> {
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, METIER]);
     let output = TestHome::finish(&mut command);
     if output.code == NOT_MOUNTED || output.stderr.contains("unshare") {
-        eprintln!("NOT TESTED: this machine mounts nothing for a test: {}", output.stderr);
+        metier_testkit::not_tested(format_args!(
+            "this machine mounts nothing for a test: {}",
+            output.stderr
+        ));
         return None;
     }
     Some(output)
@@ -85,7 +88,7 @@ fn code(output: &Output) -> (i32, Option<String>) {
 #[test]
 fn a_skill_that_belongs_to_another_account_stops_the_update_of_all_and_no_later_command() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("NOT TESTED: only root gives a folder to another account");
+        metier_testkit::not_tested("only root gives a folder to another account");
         return;
     }
     let home = with_update(10);

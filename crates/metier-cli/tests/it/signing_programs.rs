@@ -14,7 +14,10 @@ pub(crate) fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     let found = found.is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("NOT TESTED: {program} is missing (Debian: apt install minisign openssh-client)");
+        metier_testkit::not_tested_without(
+            program,
+            format_args!("{program} is missing (Debian: apt install minisign openssh-client)"),
+        );
     }
     found
 }

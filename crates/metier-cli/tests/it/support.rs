@@ -47,7 +47,7 @@ pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output>
         return Some(run(home, args));
     }
     if Command::new("true").uid(65534).gid(65534).status().is_err() {
-        eprintln!("NOT TESTED: this user may read everything and cannot become another");
+        metier_testkit::not_tested("this user may read everything and cannot become another");
         return None;
     }
     std::fs::set_permissions(home.path(), PermissionsExt::from_mode(0o755)).expect("chmod");
@@ -95,7 +95,9 @@ pub(crate) fn tiers(home: &TestHome) -> Vec<TierHere> {
     }
     for name in ["strong", "medium"] {
         if !found.iter().any(|tier| tier.name == name) {
-            eprintln!("NOT TESTED: the tier {name}, which this machine has not or only by force");
+            metier_testkit::not_tested(format_args!(
+                "the tier {name}, which this machine has not or only by force"
+            ));
         }
     }
     found
@@ -162,7 +164,7 @@ pub(crate) fn answers_on_terminal(
     command.args(["-qec", &line.join(" "), "/dev/null"]).env("SHELL", "/bin/sh");
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let Ok(mut child) = piped.spawn() else {
-        eprintln!("NOT TESTED: there is no `script` to make a terminal");
+        metier_testkit::not_tested_without("script", "there is no `script` to make a terminal");
         return None;
     };
     let mut stdin = child.stdin.take().expect("piped");

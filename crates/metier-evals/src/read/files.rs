@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use metier::skill::WorkPath;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 
 /// Reads both spellings.
@@ -39,6 +40,13 @@ impl<'de> Visitor<'de> for FilesVisitor {
         }
         Ok(files)
     }
+}
+
+/// The path of a file in the workspace of a trial.
+pub(crate) fn target(to: &str) -> Result<WorkPath, String> {
+    let path = WorkPath::new(to)
+        .map_err(|error| format!("`{to}` is not a valid path in a workspace: {error}"))?;
+    if path.is_root() { Err(format!("`{to}` is not a valid path of a file")) } else { Ok(path) }
 }
 
 /// Files under their own names.

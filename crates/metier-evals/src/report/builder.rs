@@ -209,6 +209,7 @@ fn case_arm(arm: Arm, tally: &ArmTally) -> CaseArm {
             .collect(),
         first_error: tally.first_error.text().map(str::to_owned),
         triggers: triggers.collect(),
+        called: tally.called.iter().cloned().collect(),
         failures: failures.collect(),
         cost: tally.cost,
     }

@@ -273,9 +273,9 @@ pub struct CaseScore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseOutcome {
-    /// At least half of its judged trials passed.
+    /// More than half of its judged trials passed.
     Passed,
-    /// Fewer did.
+    /// Half of them or fewer did.
     Failed,
     /// None of its trials could be scored, and some are errors.
     Error,
@@ -322,6 +322,9 @@ pub struct CaseArm {
     /// Which skills were loaded, beside what was expected, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<CaseTrigger>,
+    /// The skills that the request calls by name: no model chose them, and they are no triggers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub called: Vec<String>,
     /// Checks that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<CheckFailure>,

@@ -42,6 +42,9 @@ pub fn markdown(report: &EvalReport) -> String {
     skills(report, &mut out);
     arms(report, &mut out);
     comparisons(&report.comparisons, &mut out);
+    if let Some(why) = words::too_few_cases(report) {
+        out.push_str(&format!("\nIntervals: {why}.\n"));
+    }
     cases(report, &mut out);
     unstable(report, &mut out);
     out

@@ -57,6 +57,9 @@ pub fn plain_text(report: &EvalReport) -> String {
     confusion(report, &mut out);
     arms(report, &mut out);
     comparisons(&report.comparisons, &mut out);
+    if let Some(why) = words::too_few_cases(report) {
+        out.push_str(&format!("\n{why}\n"));
+    }
     cases(report, &mut out);
     unstable(report, &mut out);
     out

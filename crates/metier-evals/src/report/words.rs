@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::comparison::{Comparison, ComparisonResult};
-use super::eval_report::{ArmCost, CaseArm, CaseScore, ConfusionCell, Estimate, EvalReport};
+use super::eval_report::{
+    ArmCost, ArmScore, CaseArm, CaseScore, ConfusionCell, Estimate, EvalReport,
+};
 use super::verdict::{counted, percent};
 use crate::plan::{Arm, ModelKind};
 use crate::statistics::Rate;
+use crate::statistics::bootstrap::LEAST_CASES;
 use crate::statistics::power::ALPHA;
 
 /// Reasons of a verdict that are listed.
@@ -71,6 +74,28 @@ pub(super) fn mean_cell(estimate: &Estimate) -> String {
         }
         None => amount(estimate.value),
     }
+}
+
+/// Why means or differences of a report stand without an interval, where some do for that reason.
+pub(super) fn too_few_cases(report: &EvalReport) -> Option<String> {
+    let scored = |arm: Arm| {
+        let arms = report.cases.iter().flat_map(|case| &case.arms);
+        arms.filter(|one| one.arm == arm && one.scored > 0).count()
+    };
+    let is_few = |arm: &ArmScore| arm.cost.is_some() && scored(arm.arm) < LEAST_CASES;
+    let is_short = |one: &Comparison| {
+        let paired = &one.paired;
+        paired.interval.is_none()
+            && paired.cases < LEAST_CASES as u64
+            && paired.up + paired.down > 0
+    };
+    let is_said = report.arms.iter().any(is_few) || report.comparisons.iter().any(is_short);
+    is_said.then(|| {
+        format!(
+            "costs and differences have no interval over fewer than {LEAST_CASES} cases: so few do not show how far \
+             others would be off"
+        )
+    })
 }
 
 /// A number with one digit below ten, and none above.

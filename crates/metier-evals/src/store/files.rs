@@ -123,7 +123,7 @@ impl FileStore {
 
     /// Keeps results out of a project's repository, by accident at least: they hold what models and programs
     /// printed. What stands there already is left alone.
-    fn keep_out_of_git(&self) {
+    pub(crate) fn keep_out_of_git(&self) {
         if self.seal.is_some() && self.all.kind(".gitignore").is_none() {
             let _ = self.all.write(".gitignore", b"*\n", Durability::Buffered);
         }

@@ -24,8 +24,8 @@ pub(super) struct SharedState {
 /// What a worker has in hand, and what it did.
 pub(super) struct WorkerState {
     pub(super) ready: VecDeque<Lease>,
-    /// What is being worked on, and what stops it.
-    pub(super) running: BTreeMap<i64, (Lease, CancelToken)>,
+    /// What is being worked on, by its token.
+    pub(super) running: BTreeMap<i64, RunningUnit>,
     pub(super) plans: BTreeMap<Digest, KnownPlan>,
     pub(super) is_leasing: bool,
     pub(super) taken: u64,
@@ -35,6 +35,15 @@ pub(super) struct WorkerState {
     pub(super) report: WorkerReport,
     pub(super) end: Option<WorkerEnd>,
     pub(super) error: Option<EvalError>,
+}
+
+/// A unit that is being worked on.
+pub(super) struct RunningUnit {
+    pub(super) lease: Lease,
+    /// Stops it.
+    pub(super) stop: CancelToken,
+    /// Its result is there, and is being put on record: the lease may be over at any moment, and nothing is lost.
+    pub(super) has_ended: bool,
 }
 
 /// A plan that was met.
@@ -97,7 +106,9 @@ impl SharedState {
                     continue;
                 };
                 let stop = cancel.child();
-                state.running.insert(lease.token, (lease.clone(), stop.clone()));
+                let (unit, stops) = (lease.clone(), stop.clone());
+                let running = RunningUnit { lease: unit, stop: stops, has_ended: false };
+                state.running.insert(lease.token, running);
                 return Next::Run(lease, plan, stop);
             }
             if state.end.is_some() {

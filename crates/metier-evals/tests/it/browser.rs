@@ -3,30 +3,46 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use metier_testkit::not_tested_without;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// A browser with one page. It ends with this value.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
+    /// Its files, and those of its pages; gone when it has ended.
+    _home: TempDir,
 }
+
+/// Far more than a loaded machine needs.
+const TIMEOUT: Duration = Duration::from_mins(5);
+/// What the driver looks for, and what Debian calls it.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 impl Browser {
     /// Starts one whose files are below `home`. None, said loudly, where the programs are missing.
-    pub(crate) fn start(home: &Path) -> Option<Self> {
+    pub(crate) fn start(home: TempDir) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_there =
+            |name: &&str| std::env::split_paths(&path).any(|dir| dir.join(name).exists());
+        if !BROWSERS.iter().any(is_there) {
+            not_tested_without("chromium", "there is no Chromium to open a page in");
+            return None;
+        }
         let started = Command::new("chromedriver")
             .arg("--port=0")
-            .env("HOME", home)
-            .env("TMPDIR", home)
+            .env("HOME", home.path())
+            .env("TMPDIR", home.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
         let Ok(mut driver) = started else {
-            eprintln!("NOT TESTED: chromedriver is missing; .ci/run installs chromium-driver");
+            not_tested_without("chromedriver", "there is no chromedriver to drive a Chromium with");
             return None;
         };
         let lines = BufReader::new(driver.stdout.take().expect("piped")).lines();
@@ -37,7 +53,7 @@ impl Browser {
                 after.trim_end_matches('.').parse().ok()
             })
             .expect("the driver names its port");
-        let mut browser = Self { driver, port, session: String::new() };
+        let mut browser = Self { driver, port, session: String::new(), _home: home };
         let args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
         let session = browser.ask(
             "POST",
@@ -104,6 +120,7 @@ impl Browser {
 
     fn send(&self, method: &str, path: &str, body: &Value) -> io::Result<Value> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         let body = body.to_string();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\n\

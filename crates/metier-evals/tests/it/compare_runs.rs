@@ -4,11 +4,11 @@
 use metier_evals::report::{ComparedMetric, ComparisonResult, EvalReport};
 use metier_evals::statistics::Correction;
 use metier_evals::{
-    Arm, ModelKind, RunChange, RunComparison, TrialErrorKind, compare, comparison_markdown,
-    comparison_text,
+    Arm, CheckKind, FiredSkill, ModelKind, RunChange, RunComparison, TrialErrorKind, compare,
+    comparison_markdown, comparison_text,
 };
 
-use crate::report_support::{by_hand, case, error, plan, report, result, triggered};
+use crate::report_support::{by_hand, case, checked, error, plan, report, result, triggered};
 
 /// Forty cases for `pdf`, of which so many load it.
 fn run(loaded: usize, kind: ModelKind) -> EvalReport {
@@ -66,6 +66,38 @@ fn a_loss_within_noise_is_none_and_says_what_could_have_been_seen() {
     assert!(page.starts_with("# Compared with a baseline: NO DIFFERENCE SEEN\n"), "{page}");
     assert!(page.contains("- c35 (listed): passed, now failed"), "{page}");
     assert!(text.contains("`c35` (listed): passed, now failed"), "{text}");
+}
+
+#[test]
+fn a_case_whose_request_calls_the_skill_is_no_pair_of_what_models_chose() {
+    let run = |wrong: bool| {
+        let mut cases: Vec<_> = (0..8).map(|at| case(&format!("n{at}"), &[])).collect();
+        cases.push(case("called", &["pdf"]));
+        let plan = plan(&[Arm::Listed], 1, cases);
+        let results: Vec<_> = plan
+            .cases
+            .iter()
+            .map(|case| {
+                let mut one = result(&plan, &case.id, Arm::Listed, 0);
+                if case.id == "called" {
+                    one.fired.push(FiredSkill { skill: "pdf".to_owned(), step: 0, inner: false });
+                    return checked(one, CheckKind::Called, "loads pdf by its name", true);
+                }
+                if wrong && case.id == "n3" { triggered(one, "pdf", false, true) } else { one }
+            })
+            .collect();
+        report(&plan, &results)
+    };
+    let (quiet, loud) = (run(false), run(true));
+    assert_eq!(quiet.cases[8].arms[0].called, ["pdf"]);
+    let comparison = compared(&quiet, &loud);
+    let specificity =
+        comparison.comparisons.iter().find(|one| one.metric == ComparedMetric::Specificity);
+    let paired = &specificity.expect("it is compared").paired;
+    assert_eq!((paired.cases, paired.down), (8, 1));
+    let saved: EvalReport =
+        serde_json::from_str(&serde_json::to_string(&quiet).expect("JSON")).expect("a report");
+    assert_eq!(compared(&saved, &loud), comparison, "a saved report knows it too");
 }
 
 #[test]

@@ -15,8 +15,15 @@ const SOCKET: &str = ".s.PGSQL.5432";
 
 pub(crate) struct LossyProxy {
     dir: TempDir,
-    loses_answers: Arc<AtomicBool>,
-    clients: Arc<Mutex<Vec<UnixStream>>>,
+    connections: Arc<Mutex<Connections>>,
+}
+
+#[derive(Default)]
+struct Connections {
+    /// Whether a new one loses answers.
+    lose: bool,
+    /// Each with whether it does: what was lost on one stays lost.
+    open: Vec<(UnixStream, Arc<AtomicBool>)>,
 }
 
 impl LossyProxy {
@@ -24,19 +31,23 @@ impl LossyProxy {
     pub(crate) fn before(server: &Path) -> Self {
         let dir = tempfile::tempdir().expect("dir");
         let listener = UnixListener::bind(dir.path().join(SOCKET)).expect("binds");
-        let proxy = Self { dir, loses_answers: Arc::default(), clients: Arc::default() };
-        let (loses, clients) = (Arc::clone(&proxy.loses_answers), Arc::clone(&proxy.clients));
+        let proxy = Self { dir, connections: Arc::default() };
+        let connections = Arc::clone(&proxy.connections);
         let server: PathBuf = server.join(SOCKET);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let upstream = UnixStream::connect(&server).expect("the server");
-                clients.lock().expect("clients").push(client.try_clone().expect("a stream"));
+                let loses = {
+                    let mut all = connections.lock().expect("connections");
+                    let loses = Arc::new(AtomicBool::new(all.lose));
+                    all.open.push((client.try_clone().expect("a stream"), Arc::clone(&loses)));
+                    loses
+                };
                 let (from, to) = (client.try_clone(), upstream.try_clone());
                 let never = Arc::new(AtomicBool::new(false));
                 std::thread::spawn(move || {
                     forward(from.expect("a stream"), to.expect("a stream"), &never);
                 });
-                let loses = Arc::clone(&loses);
                 std::thread::spawn(move || forward(upstream, client, &loses));
             }
         });
@@ -50,16 +61,19 @@ impl LossyProxy {
 
     /// What the server answers from now on does not arrive.
     pub(crate) fn lose_answers(&self) {
-        self.loses_answers.store(true, Ordering::SeqCst);
+        let mut all = self.connections.lock().expect("connections");
+        all.lose = true;
+        for (_, loses) in &all.open {
+            loses.store(true, Ordering::SeqCst);
+        }
     }
 
     /// Cuts all connections; those that are made from now on work.
     pub(crate) fn cut(&self) {
-        let clients = std::mem::take(&mut *self.clients.lock().expect("clients"));
-        for client in clients {
+        let cut = std::mem::take(&mut *self.connections.lock().expect("connections"));
+        for (client, _) in cut.open {
             let _ = client.shutdown(Shutdown::Both);
         }
-        self.loses_answers.store(false, Ordering::SeqCst);
     }
 }
 

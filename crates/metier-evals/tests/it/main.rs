@@ -5,7 +5,6 @@
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::unreadable_literal,
-    clippy::print_stderr,
     clippy::print_stdout,
     reason = "these tests start the oracle and say what they measured, and what they could not test"
 )]

@@ -428,4 +428,14 @@ fn a_case_passes_by_more_than_half_of_its_trials_and_is_unstable_by_any_that_fai
     assert!(text.contains("\nunstable\n  `half` (listed): passed in 1 of 2 trials\n"), "{text}");
     let page = metier_evals::report::markdown(&report);
     assert!(page.contains("- half (listed): passed in 1 of 2 trials"), "{page}");
+    let html = metier_evals::report::HtmlPage::new(&plan).finish(&report);
+    assert!(html.contains("<li>half (listed): passed in 1 of 2 trials</li>"), "{html}");
+    // Three cases: costs stand without an interval, and each form says why.
+    for form in [text, page, html] {
+        assert!(form.contains("no interval over fewer than 6 cases"), "{form}");
+    }
+    let (plan, results) = by_hand();
+    let text =
+        metier_evals::report::plain_text(&report_with(&plan, &results, ReportOptions::default()));
+    assert!(!text.contains("fewer than 6 cases"), "{text}");
 }

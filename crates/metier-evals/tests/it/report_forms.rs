@@ -127,7 +127,7 @@ fn parsed(xml: &str) -> Option<String> {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut python) = started else {
-        eprintln!("NOT TESTED: python3 is missing; .ci/run installs it");
+        metier_testkit::not_tested_without("python3", "python3 is missing; .ci/run installs it");
         return None;
     };
     python.stdin.take().expect("piped").write_all(xml.as_bytes()).expect("reads");

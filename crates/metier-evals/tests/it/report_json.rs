@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use metier_evals::statistics::Correction;
-use metier_evals::{Arm, CheckKind, TrialErrorKind, compare};
+use metier_evals::{Arm, CheckKind, FiredSkill, TrialErrorKind, compare};
 use serde_json::Value;
 
 use crate::report_support::{case, checked, error, plan, report, result, triggered};
@@ -43,6 +43,9 @@ fn every_key_of_the_json_is_documented_and_every_documented_key_is_written() {
             if unit.arm == Arm::Listed {
                 one = triggered(one, "pdf", unit.case < 20, unit.case % 10 != 1);
                 one = triggered(one, "xlsx", false, unit.case == 2);
+            }
+            if unit.case == 2 {
+                one.fired.push(FiredSkill { skill: "called".to_owned(), step: 0, inner: false });
             }
             one = checked(
                 one,

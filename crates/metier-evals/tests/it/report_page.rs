@@ -37,13 +37,13 @@ fn large() -> (EvalPlan, Vec<TrialResult>) {
 }
 
 /// Opens a page from disk in a browser of its own. None where there is no browser.
-fn opened(name: &str, html: &str) -> Option<(Browser, tempfile::TempDir)> {
+fn opened(name: &str, html: &str) -> Option<Browser> {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join(name);
     fs::write(&file, html).expect("writes");
-    let browser = Browser::start(dir.path())?;
+    let browser = Browser::start(dir)?;
     browser.open(&format!("file://{}", file.display()));
-    Some((browser, dir))
+    Some(browser)
 }
 
 #[track_caller]
@@ -59,7 +59,7 @@ fn assert_quiet(browser: &Browser) {
 fn a_page_with_a_thousand_cases_filters_and_opens_a_trial_in_place() {
     let (plan, results) = large();
     let html = page(&plan, &results);
-    let Some((browser, _dir)) = opened("large.html", &html) else { return };
+    let Some(browser) = opened("large.html", &html) else { return };
     assert_eq!(
         browser.run("return document.getElementById('shown').textContent"),
         "1000 of 1000 shown"
@@ -106,7 +106,7 @@ fn a_page_with_a_thousand_cases_filters_and_opens_a_trial_in_place() {
 #[test]
 fn plots_show_the_numbers_of_the_report() {
     let (plan, results) = by_hand();
-    let Some((browser, _dir)) = opened("plots.html", &page(&plan, &results)) else { return };
+    let Some(browser) = opened("plots.html", &page(&plan, &results)) else { return };
     let titles = browser
         .run("return Array.from(document.querySelectorAll('svg title'), (one) => one.textContent)");
     let titles: Vec<&str> =
@@ -135,7 +135,7 @@ fn hostile_names_and_answers_stay_text() {
     let html = page(&plan, &results);
     assert!(!html.contains("<img") && !html.contains("<script>hacked"), "{html}");
     assert!(!html.contains('\u{202e}') && !html.contains('\u{1b}') && !html.contains('\u{0}'));
-    let Some((browser, _dir)) = opened("hostile.html", &html) else { return };
+    let Some(browser) = opened("hostile.html", &html) else { return };
     let buttons = browser.run("return document.querySelectorAll('tr.case button').length");
     assert_eq!(buttons, json!(3));
     browser.run("document.querySelectorAll('tr.case button').forEach((one) => one.click())");
@@ -187,7 +187,7 @@ fn the_page_is_the_same_whatever_the_order_and_hides_times_with_the_report() {
 fn the_browser_sees_a_noisy_page_for_what_it_is() {
     let noisy =
         "<!doctype html><img src=\"file:///nowhere.png\"><script>console.error('heard')</script>";
-    let Some((browser, _dir)) = opened("noisy.html", noisy) else { return };
+    let Some(browser) = opened("noisy.html", noisy) else { return };
     let console = Value::from(browser.console()).to_string();
     assert!(console.contains("heard"), "{console}");
     assert!(browser.requests().iter().any(|url| url.ends_with("nowhere.png")));

@@ -19,8 +19,9 @@ fn python() -> Option<PathBuf> {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/statistics/bin/python");
     let found = named.into_iter().chain([usual]).find(|path| path.exists());
     if found.is_none() {
-        eprintln!(
-            "NOT TESTED: scipy, statsmodels and deltagate are missing; .ci/run installs them under target/tools"
+        metier_testkit::not_tested_without(
+            "scipy",
+            "scipy, statsmodels and deltagate are missing; .ci/run installs them under target/tools",
         );
     }
     found

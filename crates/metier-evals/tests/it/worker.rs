@@ -2,12 +2,13 @@
 //! On a database it is tested in `postgres`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metier::CancelToken;
+use metier::skill::Digest;
 use metier_evals::{
-    EvalPlan, EvalStore, EvalUnit, FileStore, TrialErrorKind, TrialResult, WhenIdle, Worker,
-    WorkerEnd, WorkerEvent, WorkerOptions,
+    EvalError, EvalPlan, EvalStore, EvalUnit, FileStore, Lease, StoreProgress, Stored,
+    TrialErrorKind, TrialResult, WhenIdle, Worker, WorkerEnd, WorkerEvent, WorkerOptions,
 };
 
 use crate::fake;
@@ -121,4 +122,86 @@ fn a_worker_that_is_stopped_gives_back_what_it_has_in_hand() {
         Worker::new(&store, options(), &fake::run).work(&CancelToken::new()).expect("works");
     assert_eq!(again.completed, 34);
     assert_eq!(fake::lines(&store, &plan), fake::expected(&plan));
+}
+
+/// A store whose answer to a result comes after the next heartbeat has found the unit done.
+struct SlowStore {
+    files: FileStore,
+    beats: AtomicU64,
+}
+
+type Outcome<T> = Result<T, EvalError>;
+
+impl EvalStore for SlowStore {
+    fn open_plan(&self, plan: &EvalPlan) -> Outcome<()> {
+        self.files.open_plan(plan)
+    }
+
+    fn plan(&self, id: &Digest) -> Outcome<EvalPlan> {
+        self.files.plan(id)
+    }
+
+    fn open_plans(&self) -> Outcome<Vec<Digest>> {
+        self.files.open_plans()
+    }
+
+    fn lease(&self, plan: &Digest, worker: &str, most: usize) -> Outcome<Vec<Lease>> {
+        self.files.lease(plan, worker, most)
+    }
+
+    fn heartbeat(&self, leases: &[Lease]) -> Outcome<Vec<Lease>> {
+        let lost = self.files.heartbeat(leases);
+        self.beats.fetch_add(1, Ordering::SeqCst);
+        lost
+    }
+
+    fn complete(&self, lease: &Lease, result: &TrialResult) -> Outcome<Stored> {
+        let stored = self.files.complete(lease, result);
+        // The second of these began after the unit was done, and what it found has been heard when the third begins.
+        let (seen, begun) = (self.beats.load(Ordering::SeqCst), Instant::now());
+        while self.beats.load(Ordering::SeqCst) < seen + 3 {
+            assert!(begun.elapsed() < Duration::from_mins(5), "no heartbeat");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        stored
+    }
+
+    fn release(&self, lease: &Lease) -> Outcome<()> {
+        self.files.release(lease)
+    }
+
+    fn results(
+        &self,
+        plan: &EvalPlan,
+        each: &mut dyn FnMut(TrialResult) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.files.results(plan, each)
+    }
+
+    fn retry_errors(&self, plan: &Digest) -> Outcome<u64> {
+        self.files.retry_errors(plan)
+    }
+
+    fn progress(&self, plan: &Digest) -> Outcome<StoreProgress> {
+        self.files.progress(plan)
+    }
+
+    fn lease_time(&self) -> Option<Duration> {
+        Some(Duration::from_millis(6))
+    }
+}
+
+#[test]
+fn a_unit_whose_result_is_being_kept_is_not_taken_for_lost() {
+    let dir = tempfile::tempdir().expect("dir");
+    let (files, plan) = (FileStore::at(dir.path()), fake::plan(1));
+    let store = SlowStore { files, beats: AtomicU64::new(0) };
+    store.open_plan(&plan).expect("opens");
+    let lost = AtomicU64::new(0);
+    let listener = |event: &WorkerEvent<'_>| {
+        lost.fetch_add(u64::from(matches!(event, WorkerEvent::Lost { .. })), Ordering::SeqCst);
+    };
+    let worker = Worker::new(&store, options(), &fake::run).on_event(&listener);
+    let report = worker.work(&CancelToken::new()).expect("works");
+    assert_eq!((report.completed, report.lost, lost.into_inner()), (4, 0, 0));
 }

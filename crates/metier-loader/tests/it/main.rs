@@ -5,7 +5,6 @@
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::format_collect,
-    clippy::print_stderr,
     clippy::print_stdout,
     reason = "tests build files and fail by panicking"
 )]

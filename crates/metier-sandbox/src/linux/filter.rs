@@ -433,7 +433,9 @@ mod tests {
                 }
             }
             if known.is_empty() {
-                eprintln!("NOT TESTED: the numbers of {machine:?}: {path} is not there");
+                metier_testkit::not_tested(format_args!(
+                    "the numbers of {machine:?}: {path} is not there"
+                ));
                 continue;
             }
             let tables = PLAIN.iter().chain(NETWORK).chain(ATTRIBUTES).chain(CHECKED);

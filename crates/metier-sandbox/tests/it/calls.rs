@@ -108,7 +108,7 @@ fn words(numbers: &[u32]) -> String {
 
 fn every_number() {
     let Some(python) = system_program("python3").filter(|_| cfg!(target_arch = "x86_64")) else {
-        eprintln!("NOT TESTED: the numbers of this machine, or there is no Python");
+        metier_testkit::not_tested("the numbers of this machine, or there is no Python");
         return;
     };
     // A new process by number would share its memory with the one that counts.

@@ -2,7 +2,6 @@
 //! call. Each module is about one tool, or about what all of them share.
 #![expect(clippy::disallowed_methods, reason = "tests make files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-#![expect(clippy::print_stderr, reason = "what cannot be tested here is said loudly")]
 
 mod bench;
 mod calling;

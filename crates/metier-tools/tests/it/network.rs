@@ -343,7 +343,10 @@ fn a_server_with_a_self_signed_certificate_is_not_trusted() {
         .arg(&certificate)
         .output();
     if !made.is_ok_and(|made| made.status.success()) {
-        eprintln!("NOT TESTED: there is no openssl here to make a certificate with");
+        metier_testkit::not_tested_without(
+            "openssl",
+            "there is no openssl here to make a certificate with",
+        );
         return;
     }
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

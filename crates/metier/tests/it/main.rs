@@ -4,10 +4,10 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
-    clippy::print_stderr,
     reason = "these tests build files and say what they could not test"
 )]
 
+mod held_tier;
 mod identity;
 mod managed;
 mod opening;

@@ -38,13 +38,16 @@ pub(crate) fn holds_scripts() -> bool {
         let probe = SandboxProbe::run(helper(), &place).expect("a probe");
         let holds = probe.tier_for(Tier::Medium).is_ok();
         if !holds {
-            eprintln!("NOT TESTED: this machine holds no script (sandbox {})", probe.best);
+            metier_testkit::not_tested(format_args!(
+                "this machine holds no script (sandbox {})",
+                probe.best
+            ));
         }
         holds
     })
 }
 
-fn helper() -> &'static Path {
+pub(crate) fn helper() -> &'static Path {
     static HELPER: OnceLock<PathBuf> = OnceLock::new();
     HELPER.get_or_init(|| {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../metier-sandbox/src");

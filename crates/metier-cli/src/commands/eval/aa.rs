@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use metier_evals::report::ReportOptions;
-use metier_evals::{Arm, RunNoise, RunStop, TemporaryStore, comparison_text, run_noise};
+use metier_evals::{Arm, RunChange, RunNoise, RunStop, TemporaryStore, comparison_text, run_noise};
 
 use super::run::{ChoiceArgs, HowArgs, StopReason};
 use super::scoring::CorrectionArgs;
@@ -32,6 +32,10 @@ pub(crate) struct EvalAaArgs {
     #[command(flatten)]
     find: FindArgs,
 }
+
+/// What to do when the two halves cannot be compared.
+const INVALID_HELP: &str = "`metier eval run` with the same options shows the cases and their errors; fix what it \
+                            names, and measure again";
 
 struct NoiseOutput(RunNoise);
 
@@ -92,7 +96,11 @@ impl Output for NoiseOutput {
             writeln!(out, "{pairs} with an error or without anything judged, left out")?;
         }
         writeln!(out)?;
-        out.write_all(comparison_text(&self.0.comparison).as_bytes())
+        out.write_all(comparison_text(&noise.comparison).as_bytes())?;
+        if noise.comparison.change == RunChange::Invalid {
+            writeln!(out, "\nnoise of runs that are invalid says nothing: {INVALID_HELP}")?;
+        }
+        Ok(())
     }
 
     fn exit(&self) -> Exit {

@@ -7,7 +7,7 @@ use clap::Args;
 use metier_evals::{MissedRequest, OverlappingPair, SkillRanking};
 use serde::Serialize;
 
-use super::saved::saved_plan;
+use super::saved::{LAST, RUN_NOT_FOUND, saved_plan};
 use super::scoring::Scoring;
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
@@ -63,11 +63,16 @@ pub(super) fn run(args: &EvalOverlapArgs, context: &Context) -> Result<Box<dyn O
     pairs.retain(|pair| is_meant(&pair.skill) || is_meant(&pair.other));
     let more = pairs.len().saturating_sub(args.limit);
     pairs.truncate(args.limit);
-    let run = saved_plan(&metier, args.run.as_deref().unwrap_or("last"), None);
-    let report = match run {
-        Ok(run) => Some(run.report(Scoring::default())?),
+    let run = saved_plan(&metier, args.run.as_deref().unwrap_or(LAST), None);
+    let report = match run.and_then(|run| run.report(Scoring::default())) {
+        Ok(report) => Some(report),
         Err(error) if args.run.is_some() => return Err(error),
-        Err(_) => None,
+        Err(error) if error.code == RUN_NOT_FOUND => None,
+        // The pairs need no run.
+        Err(error) => {
+            print_note(&format!("note: the last run is left out: {}", safe(&error.message)));
+            None
+        }
     };
     let mut misses = report.map_or_else(Vec::new, |report| ranking.misses(&report));
     misses.retain(|miss| is_meant(&miss.skill));

@@ -78,36 +78,39 @@ pub(super) enum SavedRun {
     Report(Box<EvalReport>),
 }
 
+/// The code of an error that says that there is no such run.
+pub(super) const RUN_NOT_FOUND: &str = "eval-run-not-found";
+/// What names the run that was made last.
+pub(super) const LAST: &str = "last";
+
 /// The run that a text means: `last`, the beginning of a plan's id, a folder with a plan and its results, or a saved
 /// report.
+///
+/// A clone may bring a file of any name. So a name alone is a run of the user's own before it is a file, and `last` is
+/// never another thing: `./last` is the file.
 pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -> Result<SavedRun> {
     let path = metier.working_dir().join(text);
-    if metier::fs::exists(&path) && !metier::fs::is_dir(&path) {
-        return read_report(&path);
+    let is_there = metier::fs::exists(&path);
+    let is_json = path.extension().is_some_and(|it| it == "json");
+    if is_there && (text.contains(std::path::is_separator) || is_json) {
+        return at_path(metier, &path);
     }
     let store = FileStore::in_project(metier)?;
     let saved = store.saved_plans()?;
-    let real = metier::fs::canonical(&path).unwrap_or(path);
     let bare = |id: &Digest| id.to_string().trim_start_matches("sha256:").to_owned();
     let wanted = text.trim_start_matches("sha256:");
-    let found: Vec<_> = saved
+    let meant: Vec<_> = saved
         .iter()
-        .filter(|run| except != Some(&run.id))
-        .filter(|run| {
-            text == "last"
-                || run.folder == real
-                || (wanted.len() >= 4 && bare(&run.id).starts_with(wanted))
-        })
+        .map(|run| &run.id)
+        .filter(|id| text == LAST || (wanted.len() >= 4 && bare(id).starts_with(wanted)))
         .collect();
-    let run = match (found.as_slice(), text) {
-        ([one, ..], "last") | ([one], _) => one,
-        ([], _) if metier::fs::is_dir(&real) => {
-            let (store, plan) = FileStore::of_plan_in(&real)?;
-            return Ok(SavedRun::Plan(Box::new(plan), Box::new(store)));
-        }
+    let found: Vec<_> = meant.iter().filter(|id| except != Some(**id)).collect();
+    let id = match (found.as_slice(), text) {
+        ([one, ..], LAST) | ([one], _) => one,
+        ([], _) if is_there && meant.is_empty() && text != LAST => return at_path(metier, &path),
         ([], _) => {
             let message = format!("there is no run of evals `{}` here", safe(text));
-            return Err(CommandError::failed("eval-run-not-found", message)
+            return Err(CommandError::failed(RUN_NOT_FOUND, message)
                 .help("`metier eval report --list` names the runs that are kept"));
         }
         _ => {
@@ -118,7 +121,16 @@ pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -
             .help("type more of the id"));
         }
     };
-    let plan = store.plan(&run.id)?;
+    let plan = store.plan(id)?;
+    Ok(SavedRun::Plan(Box::new(plan), Box::new(store)))
+}
+
+/// The run in a folder or in the file of a saved report.
+fn at_path(metier: &Metier, path: &Path) -> Result<SavedRun> {
+    if !metier::fs::is_dir(path) {
+        return read_report(path);
+    }
+    let (store, plan) = FileStore::of_plan_in(metier, path)?;
     Ok(SavedRun::Plan(Box::new(plan), Box::new(store)))
 }
 
@@ -131,12 +143,12 @@ pub(super) fn database_plan(store: metier_evals::PostgresStore, text: &str) -> R
         wanted.len() >= 4 && id.trim_start_matches("sha256:").starts_with(wanted)
     };
     let all = store.plans()?;
-    let found: Vec<&Digest> = all.iter().filter(|id| text == "last" || is_it(id)).collect();
+    let found: Vec<&Digest> = all.iter().filter(|id| text == LAST || is_it(id)).collect();
     let id = match (found.as_slice(), text) {
-        ([one, ..], "last") | ([one], _) => one,
+        ([one, ..], LAST) | ([one], _) => one,
         ([], _) => {
             let message = format!("there is no plan `{}` on this database", safe(text));
-            return Err(CommandError::failed("eval-run-not-found", message)
+            return Err(CommandError::failed(RUN_NOT_FOUND, message)
                 .help("`metier eval plan --database URL` submits one and prints its id"));
         }
         _ => {

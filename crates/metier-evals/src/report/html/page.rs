@@ -66,6 +66,7 @@ impl<'a> HtmlPage<'a> {
         sections::arms(report, &mut out);
         plots::cost(report, &mut out);
         sections::comparisons(report, &mut out);
+        sections::unstable(report, &mut out);
         sections::cases(report, self.trials.left_out(), &mut out);
         out.push_str("</main>\n<script type=\"application/json\" id=\"trials\">");
         self.trials.write(report, &mut out);

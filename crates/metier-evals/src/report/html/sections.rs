@@ -133,6 +133,9 @@ pub(super) fn arms(report: &EvalReport, out: &mut String) {
         ));
     }
     out.push_str("</tbody>\n</table></div>\n");
+    if let Some(why) = words::too_few_cases(report) {
+        out.push_str(&format!("<p>Intervals: {why}.</p>\n"));
+    }
     report.arms.iter().for_each(|arm| arm_details(arm, out));
     out.push_str("</section>\n");
 }
@@ -182,6 +185,20 @@ pub(super) fn comparisons(report: &EvalReport, out: &mut String) {
             words::comparison(comparison)
         );
         out.push_str(&format!("<li>{}</li>\n", safe(&sentence, SENTENCE)));
+    }
+    out.push_str("</ul>\n</section>\n");
+}
+
+/// The cases that pass in some trials and fail in others.
+pub(super) fn unstable(report: &EvalReport, out: &mut String) {
+    let mut unstable = words::unstable(report).peekable();
+    if unstable.peek().is_none() {
+        return;
+    }
+    out.push_str("<section id=\"unstable\">\n<h2>Unstable cases</h2>\n<ul>\n");
+    for (case, arm, passed) in unstable {
+        let (id, arm) = (safe(&case.id, NAME), arm.as_str());
+        out.push_str(&format!("<li>{id} ({arm}): {passed}</li>\n"));
     }
     out.push_str("</ul>\n</section>\n");
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use metier::Metier;
 use metier::fs::{AppendError, HeldDir};
 use metier::skill::Digest;
 use serde::Deserialize;
@@ -84,12 +85,19 @@ impl FileStore {
     }
 
     /// The plan in any folder, or the only one in a folder below, with a store that has its results: what `merge`
-    /// wrote, or a `results.jsonl` that another program put beside a `plan.json`. No unit is taken from it.
-    pub fn of_plan_in(folder: &Path) -> Result<(Self, EvalPlan)> {
+    /// wrote, or a `results.jsonl` that another program put beside a `plan.json`. No unit is taken from it. Who names a
+    /// folder believes what is in it; in the results of the project only those of this user count, by whichever name.
+    ///
+    /// # Errors
+    /// Where there is no such plan, or the user's state cannot be written.
+    pub fn of_plan_in(metier: &Metier, folder: &Path) -> Result<(Self, EvalPlan)> {
+        let project = Self::in_project(metier)?;
+        let real = |path: &Path| metier::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
+        let is_own = real(folder).starts_with(real(project.all.path()));
+        let store = if is_own { project } else { Self::at(folder) };
         let found = PlanFolder::find(folder)?;
         let plan = found.read_plan()?;
-        let store = Self::at(folder);
-        let open = OpenPlan::read(found, &plan, Shard::WHOLE, None)?;
+        let open = OpenPlan::read(found, &plan, Shard::WHOLE, store.seal())?;
         store.lock().insert(plan.id(), open);
         Ok((store, plan))
     }
