@@ -16,7 +16,7 @@ use metier::agent::{Observer, Record};
 use metier::model::ModelInfo;
 use metier::registry::Scan;
 use metier::skill::Digest;
-use metier::{CancelToken, Event, Metier, PreparedSession, Session};
+use metier::{CancelToken, Event, Metier, PreparedSession, Session, SkillReader};
 
 use self::approver::TrialApprover;
 use self::settings_digest::settings_digest;
@@ -103,8 +103,9 @@ impl LoopSubject {
         let judge = judge.transpose()?;
         subject.settings =
             settings_digest(metier, &subject.options, &subject.model, judge.as_ref())?;
+        let reader = metier.reader().approved().judging_once()?;
         for skill in skills {
-            if let Some(reason) = subject.why_not_loadable(skill) {
+            if let Some(reason) = subject.why_not_loadable(skill, &reader) {
                 subject.unloadable.insert(skill.to_owned(), reason);
             } else if let Some(reason) = subject.why_not_listed(skill, &prepared) {
                 subject.unlisted.insert(skill.to_owned(), reason.to_owned());
@@ -123,14 +124,14 @@ impl LoopSubject {
         &self.scan
     }
 
-    fn why_not_loadable(&self, skill: &str) -> Option<String> {
+    fn why_not_loadable(&self, skill: &str, reader: &SkillReader) -> Option<String> {
         let Some(entry) = self.scan.index.find(skill) else {
             return Some("there is no such skill here".to_owned());
         };
         if !entry.enabled {
             return Some("it is switched off".to_owned());
         }
-        self.metier.reader().approved().load(skill).err().map(|error| error.to_string())
+        reader.load(skill).err().map(|error| error.to_string())
     }
 
     fn why_not_listed(&self, skill: &str, prepared: &PreparedSession) -> Option<&'static str> {

@@ -4,6 +4,8 @@
 //! refused, and a question has to be answered, here by the one who reads. Paths are checked and opened by
 //! `metier-loader`.
 
+use std::sync::Arc;
+
 use metier_loader::{
     LoadError, Loaded, ResourceLimits, ResourceQuery, SkillFiles, inject, invoke, load_body,
     load_raw, load_resource,
@@ -15,14 +17,17 @@ use metier_tools::gate::LoadJudgement;
 use metier_tools::skill_contents::{file_names, open_files};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::guard::Guard;
 use crate::open::Metier;
 use crate::skills::find;
 
 /// Reads the text of skills. Made by [`Metier::reader`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SkillReader {
     metier: Metier,
     consent: Consent,
+    /// What all that it reads is judged by, where that is decided once.
+    guard: Option<Arc<Guard>>,
 }
 
 /// The answer to a question about loading.
@@ -37,7 +42,7 @@ enum Consent {
 impl Metier {
     /// Reads the text of skills, if the policy allows to load them without a question.
     pub fn reader(&self) -> SkillReader {
-        SkillReader { metier: self.clone(), consent: Consent::Open }
+        SkillReader { metier: self.clone(), consent: Consent::Open, guard: None }
     }
 
     /// The body of a skill, as a model would get it; [`SkillReader`] can also answer a question.
@@ -92,6 +97,13 @@ impl SkillReader {
         self
     }
 
+    /// Judges all that it reads from now on by the rules and the trust of this moment, for a caller that reads many
+    /// skills at once: the record of a thousand trusted ones alone takes milliseconds to read.
+    pub fn judging_once(mut self) -> Result<Self> {
+        self.guard = Some(Arc::new(self.metier.guard(&self.metier.skills())?));
+        Ok(self)
+    }
+
     /// The body of a skill, as a model would get it.
     pub fn load(&self, name: &str) -> Result<Loaded> {
         self.opened(name, |_, files| load_body(files, &self.metier.settings().body_limits))
@@ -132,7 +144,10 @@ impl SkillReader {
 
     fn judge(&self, entry: &Entry) -> Result<LoadJudgement> {
         let scan = self.metier.skills();
-        let guard = self.metier.guard(&scan)?;
+        let guard = match &self.guard {
+            Some(guard) => Arc::clone(guard),
+            None => Arc::new(self.metier.guard(&scan)?),
+        };
         let judgement = guard.load_gate(&scan.index, Invoker::User).judge(entry);
         let message = judgement.decision.reason.clone();
         match judgement.decision.effect {
