@@ -3,6 +3,7 @@
 //! Each skill has its own result: one whose source fails, whose files were changed, or that is gone upstream
 //! stays as it is and is named, and the others are updated. The rest is a plan like any other.
 
+use metier_skill::text::shell_word;
 use serde::Serialize;
 
 use crate::error::{ObstacleReason, PackError};
@@ -281,8 +282,10 @@ impl InstallPlan {
                         now.source
                     ),
                     format!(
-                        "to change over: metier install {} --skill {other}, then metier uninstall {name}",
-                        now.source
+                        "to change over: metier install {} --skill {}, then metier uninstall {}",
+                        shell_word(&now.source),
+                        shell_word(other),
+                        shell_word(name)
                     ),
                 ),
             ),
