@@ -165,4 +165,8 @@ fn an_installation_of_what_a_request_left_switched_off_says_so() {
     assert_eq!(output.code, 0, "{output:?}");
     let said = "switched off: pdf; to use it: metier enable --project project:pdf";
     assert!(output.stderr.contains(said), "{output:?}");
+    assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0);
+    let done = json(&home, &["install", "packs", "--skill", "pdf", "--yes", "--json"]);
+    assert_eq!(done["off"][0]["name"], "pdf", "{done}");
+    assert_eq!(done["off"][0]["enable"], "metier enable --project project:pdf", "{done}");
 }
