@@ -255,7 +255,7 @@ fn unseen_instructions(text: &str) -> Vec<HiddenPlace> {
     places.sort_unstable();
     let hits = places.into_iter().filter_map(|(at, inside)| {
         let folded = inside.split_whitespace().collect::<Vec<_>>().join(" ");
-        instruction.is_match(&folded).then(|| HiddenPlace {
+        instruction.is_match(&folded).then_some(HiddenPlace {
             rule: "hidden-instruction",
             severity: High,
             at,

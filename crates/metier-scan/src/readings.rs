@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::report::FoundAt;
 
@@ -40,7 +40,7 @@ impl<'b> Readings<'b> {
             let is_text = matches!(plain, Cow::Borrowed(_));
             return Self { first: plain, other: None, is_text, zeros: None, has_zeros: false };
         }
-        let number = bytes.iter().filter(|byte| **byte == 0).count();
+        let number = memchr_iter(0, bytes).count();
         let zeros = first_zero.filter(|_| !is_marked).map(|at| (place(bytes, at), number));
         let narrow = match first_zero {
             Some(_) => Cow::Owned(plain.replace('\0', "")),
@@ -84,7 +84,7 @@ fn is_text(text: &str) -> bool {
 
 fn place(bytes: &[u8], at: usize) -> FoundAt {
     let before = &bytes[..at];
-    let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
-    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let start = memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let line = memchr_iter(b'\n', before).count() + 1;
     FoundAt { line, column: String::from_utf8_lossy(&before[start..]).chars().count() + 1 }
 }

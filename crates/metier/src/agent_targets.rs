@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use metier_config::Scope;
-use metier_pack::{InstallTarget, SignerRules};
+use metier_pack::{InstallTarget, PlanView, SignerRules};
 use metier_skill::{AGENT_FOLDERS, AgentFolders, Source, agent_named, nearest};
 use metier_tools::policy_facts::real_path;
 
@@ -89,6 +89,17 @@ impl Metier {
             Some((InstalledAt { scope, agent: None }, self.install_target(Some(scope)).ok()?))
         });
         own.chain(self.agent_targets())
+    }
+
+    /// Where copies took the places of links in the folder of an agent, our own lock says so no more. What it says too
+    /// much is named by `metier verify`.
+    pub(crate) fn forget_replaced_links(&self, done: &PlanView) {
+        let names: Vec<String> = done.landing().map(|skill| skill.name.clone()).collect();
+        for scope in [Scope::Project, Scope::User] {
+            if let Ok(own) = self.install_target(Some(scope)) {
+                let _ = own.forget_links_in(Path::new(&done.target), &names);
+            }
+        }
     }
 
     /// All folders of agents that skills may have been installed into, which exist.

