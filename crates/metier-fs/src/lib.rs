@@ -102,7 +102,7 @@ pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill,
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, FileMark, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree, tree_mark};
-pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader, file_mark};
+pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader};
 pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};

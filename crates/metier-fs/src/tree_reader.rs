@@ -10,9 +10,6 @@ use std::path::Path;
 
 use crate::head::EntryKind;
 use crate::skill_root::RootError;
-use crate::stamp::FileMark;
-#[cfg(unix)]
-use crate::stamp::{FileId, Stamp};
 
 /// A tree, held open by its top directory.
 #[derive(Debug)]
@@ -52,30 +49,6 @@ pub struct OpenedFile {
     pub executable: bool,
     /// How many directory entries name it; 1 where the system does not say.
     pub links: u64,
-}
-
-/// What tells whether an open file was changed since: `None` where the system has no time that a program cannot set.
-pub fn file_mark(file: &File) -> Option<FileMark> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let data = file.metadata().ok()?;
-        let nanos =
-            |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
-        let stamp = Stamp {
-            id: FileId { device: data.dev(), inode: data.ino() },
-            size: data.size(),
-            modified: nanos(data.mtime(), data.mtime_nsec()),
-            changed: nanos(data.ctime(), data.ctime_nsec()),
-            links: 1,
-        };
-        Some(stamp.mark())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        None
-    }
 }
 
 impl TreeReader {
@@ -123,7 +96,7 @@ mod system {
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
     use rustix::io::Errno;
 
-    use super::{EntryKind, File, FileMark, OpenedFile, Path, RootError, TreeReader, io};
+    use super::{EntryKind, File, OpenedFile, Path, RootError, TreeReader, io};
     use crate::beneath::{Beneath, FILE, Mounts};
     use crate::dir::Dir;
 
@@ -151,12 +124,6 @@ mod system {
                 ControlFlow::Continue(())
             })?;
             Ok(children)
-        }
-
-        /// What [`file_mark`](crate::file_mark) would give for the file at `path`, without opening it.
-        pub fn mark(&self, path: &str) -> Option<FileMark> {
-            let stat = statat(&self.dir.dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some(crate::dir::stamp(&stat).mark())
         }
 
         /// Opens the regular file at `path`, whose names are checked: none is `..` or empty.
@@ -222,12 +189,6 @@ mod system {
             entries
                 .map(|entry| entry.and_then(|it| Ok((it.file_name(), it.file_type()?.into()))))
                 .collect()
-        }
-
-        /// `None`: see [`file_mark`](crate::file_mark).
-        #[allow(clippy::unused_self, reason = "as elsewhere")]
-        pub fn mark(&self, _: &str) -> Option<crate::stamp::FileMark> {
-            None
         }
 
         /// Opens the regular file at `path`, whose names are checked: none is `..` or empty.

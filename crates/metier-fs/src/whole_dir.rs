@@ -237,18 +237,18 @@ fn remove_in_place(path: &Path) -> io::Result<()> {
 }
 
 /// Copies a directory, a file or a link, as itself, to a place where nothing stands. The caller removes what a
-/// failure leaves there.
-pub fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
+/// failure leaves there. Gives what holds nothing that could be copied: sockets, pipes and devices.
+pub fn copy_whole(from: &Path, to: &Path) -> io::Result<Vec<PathBuf>> {
     if fs::symlink_metadata(to).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     copy_tree(from, to)
 }
 
-/// Copies a tree with permissions and times; links stay links. What is neither file, directory nor
-/// link cannot be copied.
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    let mut dirs = Vec::new();
+/// Copies a tree with permissions and times; links stay links. Gives what is neither file, directory nor link: a
+/// program that watches a folder leaves its socket there, and that must not keep the folder where it is.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut dirs, mut left) = (Vec::new(), Vec::new());
     let mut open = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = open.pop() {
         let data = fs::symlink_metadata(&from)?;
@@ -267,15 +267,14 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
             copy.set_modified(data.modified()?)?;
             copy.sync_all()?;
         } else {
-            let what = format!("{} is neither a file nor a directory", from.display());
-            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+            left.push(from);
         }
     }
     // Last, from the inside out: nothing can be put into a directory that is read-only.
     for (dir, data) in dirs.into_iter().rev() {
         fs::set_permissions(&dir, data.permissions())?;
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Makes the link `at`, which says `text`, where nothing stands; the directories above it are made too.
@@ -442,13 +441,16 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_cannot_be_copied_stays_where_it_is() {
+    fn what_is_no_file_is_named_and_does_not_keep_a_folder_where_it_is() {
         let dir = tempfile::tempdir().expect("dir");
-        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        let [from, copy, to] = ["from", "copy", "to"].map(|name| dir.path().join(name));
         create_dir_whole(&from, FILES).expect("makes it");
-        let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).expect("socket");
-        assert!(copy_then_remove(&from, &to).is_err());
-        assert_eq!(names(dir.path()), ["from"]);
-        assert_eq!(names(&from), ["SKILL.md", "scripts", "socket"]);
+        let socket = from.join("socket");
+        let _socket = std::os::unix::net::UnixListener::bind(&socket).expect("socket");
+        assert_eq!(copy_whole(&from, &copy).expect("copies"), [socket]);
+        assert_eq!(names(&copy), ["SKILL.md", "scripts"]);
+        copy_then_remove(&from, &to).expect("moves");
+        assert_eq!(names(dir.path()), ["copy", "to"]);
+        assert_eq!(names(&to), ["SKILL.md", "scripts"]);
     }
 }

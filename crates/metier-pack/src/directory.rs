@@ -28,16 +28,18 @@ pub(crate) struct DirectoryNames {
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// Lists the directory at `path` and judges every name in it.
+/// Lists the directory at `path` and judges every name in it, except for those of the paths `without`.
 pub(crate) fn list_directory(
+    without: &[String],
     path: &Path,
     limits: &PackLimits,
 ) -> Result<DirectoryNames, PackError> {
+    let is_without = |path: &str| without.iter().any(|it| it == path);
     let io = |error| PackError::not_readable(path, error);
     let tree = TreeReader::open(path).map_err(io)?;
     let listing = tree
         .list(limits.entries, |dir| {
-            left_out(dir).is_none() && dir.matches('/').count() < limits.depth
+            left_out(dir).is_none() && dir.matches('/').count() < limits.depth && !is_without(dir)
         })
         .map_err(io)?;
     if listing.truncated {
@@ -46,7 +48,7 @@ pub(crate) fn list_directory(
     let mut names =
         DirectoryNames { tree, files: Vec::new(), dirs: Vec::new(), left_out: Vec::new() };
     let mut set = NameSet::default();
-    for node in listing.nodes {
+    for node in listing.nodes.into_iter().filter(|node| !is_without(&node.path)) {
         let fault = |fault| PackError::in_directory(path, fault, Some(node.path.clone()));
         let by_name = match node.kind {
             EntryKind::Directory => left_out(&node.path),
@@ -69,6 +71,15 @@ pub(crate) fn list_directory(
         set.add(&node.path, is_dir).map_err(fault)?;
         if is_dir { names.dirs.push(node.path) } else { names.files.push(node.path) }
     }
+    // A folder that held nothing else would be an empty one.
+    for (path, end) in
+        without.iter().flat_map(|it| it.rmatch_indices('/').map(move |(end, _)| (it, end)))
+    {
+        let (dir, inside) = (&path[..end], &path[..=end]);
+        if !names.files.iter().chain(&names.dirs).any(|it| it.starts_with(inside)) {
+            names.dirs.retain(|it| it != dir);
+        }
+    }
     Ok(names)
 }
 
@@ -78,7 +89,17 @@ pub(crate) fn read_directory(
     limits: &PackLimits,
     outgoing: Outgoing<'_>,
 ) -> Result<ShippedTree, PackError> {
-    let DirectoryNames { tree, files, dirs, left_out } = list_directory(path, limits)?;
+    read_directory_without(&[], path, limits, outgoing)
+}
+
+/// Reads the directory at `path`, as if what is at the paths `without` in it were not there.
+pub(crate) fn read_directory_without(
+    without: &[String],
+    path: &Path,
+    limits: &PackLimits,
+    outgoing: Outgoing<'_>,
+) -> Result<ShippedTree, PackError> {
+    let DirectoryNames { tree, files, dirs, left_out } = list_directory(without, path, limits)?;
     let mut shipped = ShippedTree { left_out, ..ShippedTree::default() };
     let paths = || files.iter().map(String::as_str);
     let needed = needed_dirs(paths(), dirs.iter().map(String::as_str));

@@ -48,7 +48,7 @@ pub use git::GitFetch;
 pub(crate) use git::is_commit_id;
 pub use git_command::GIT_VARIABLES;
 pub use git_fault::GitFault;
-pub use http::{DownloadSettings, PlaceJudge};
+pub use http::{DownloadSettings, PlaceJudge, PlaceRole};
 pub use leads_to::{fetched_names, fetched_urls, recorded_source};
 
 /// Where fetched sources lie in the user's state: not in the project, so that a preview leaves no trace there.

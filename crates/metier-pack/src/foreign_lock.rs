@@ -134,7 +134,7 @@ fn read_object(text: &str) -> Result<Map<String, Value>, PackError> {
 
 /// The hash that `skills` has for a folder: names and bytes, in the order of names that JavaScript has.
 fn folder_hash(folder: &Path) -> Result<String, PackError> {
-    let mut names = list_directory(folder, &PackLimits::default())?;
+    let mut names = list_directory(&[], folder, &PackLimits::default())?;
     names.files.sort_by(|a, b| locale_order(a, b));
     let tree = TreeReader::open(folder).map_err(|error| PackError::not_readable(folder, error))?;
     let mut hasher = Sha256::new();

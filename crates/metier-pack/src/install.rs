@@ -168,6 +168,9 @@ impl InstallTarget {
         if !request.skills.is_empty() && request.dependencies == Dependencies::Install {
             let is_there = |name: &str| self.has_skill(&records, name);
             required = add_required(&mut prepared, &tree, is_there)?;
+            // What comes along was not among those that were judged by name.
+            let dirs = prepared.skills.iter().map(|skill| skill.dir.as_str());
+            self.access.admit_dirs(&prepared.source, dirs)?;
         }
         drop(tree);
         check_circles(&prepared.skills, &records)?;
@@ -183,13 +186,12 @@ impl InstallTarget {
                 plan.obstacles.push(Obstacle::at(name, reason, &path));
                 continue;
             }
-            let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded());
-            if is_other && standing.obstacle.is_none() && standing.id.is_some() {
-                standing.obstacle = Some(ObstacleReason::OtherSource);
-            }
-            let was_moved = locked.is_some_and(|locked| prepared.is_moved(locked));
-            if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
-                standing.obstacle = Some(ObstacleReason::Moved);
+            // The lock counts without the folder too: a clone has it, and often not the folder.
+            if let Some(locked) = locked.filter(|locked| !locked.is_of(&skill.tree)) {
+                let is_other = locked.source != prepared.source.recorded();
+                let moved = prepared.is_moved(locked).then_some(ObstacleReason::Moved);
+                let reason = if is_other { Some(ObstacleReason::OtherSource) } else { moved };
+                standing.obstacle = standing.obstacle.or(reason);
             }
             plan.put(&prepared, skill, &standing, locked, request.overwrite)?;
         }

@@ -360,7 +360,7 @@ fn check_seal(target: &InstallTarget, journal: &[u8]) -> Result<(), PackError> {
         return Ok(());
     }
     let path = target.root.join(COMMIT_DIR);
-    Err(PackError::BadTarget { path, reason: "was not written by you on this machine: remove it" })
+    Err(PackError::BadTarget { path, reason: "was not written by you on this machine" })
 }
 
 /// Which directory stands at `path`, a link as itself; `None` where nothing does.

@@ -66,7 +66,6 @@ mod tests {
             bundle: None,
             inspected: None,
             text: None,
-            mark: None,
         };
         skill_dirs(&paths.iter().map(file).collect::<Vec<_>>())
     }

@@ -51,6 +51,25 @@ pub struct LeftOut {
     pub reason: LeftOutReason,
 }
 
+impl LeftOut {
+    /// The name or the ending for which it is left out, where one says as much as all of them do: what is made again by
+    /// itself can be counted. A secret, a link or a file that is missing later has to be named.
+    pub fn counted_as(&self) -> Option<String> {
+        use LeftOutReason::{Cache, Debris, VersionControl};
+        if !matches!(self.reason, Cache | Debris | VersionControl) {
+            return None;
+        }
+        let mut names = self.path.split('/').map(str::to_ascii_lowercase);
+        let name = names.find(|name| of_name(name).is_some())?;
+        let suffix = CACHE_SUFFIXES.iter().find(|suffix| name.ends_with(*suffix));
+        Some(match suffix {
+            Some(suffix) => format!("*{suffix}"),
+            None if name.starts_with("._") => "._*".to_owned(),
+            None => name,
+        })
+    }
+}
+
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj", ".bzr"];
 const CACHES: &[&str] = &[
     "__pycache__",

@@ -86,8 +86,8 @@ pub use error::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill
 pub use facts::SkillProblem;
 pub use fetch::{
     Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, FetchWanted, Fetched,
-    FetchedKind, Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
-    remove_abandoned_fetches,
+    FetchedKind, Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, PlaceRole,
+    SilentProgress, remove_abandoned_fetches,
 };
 #[doc(hidden)]
 pub use fetch::{fetched_names, fetched_urls, recorded_source};

@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use metier_fs::{EntryKind, canonical, entry_kind, link_text};
+use metier_fs::{EntryKind, canonical, entry_kind, is_link, link_text};
 use metier_skill::Source;
 use serde::Serialize;
 
@@ -114,6 +114,29 @@ impl InstallTarget {
     pub fn is_linked(&self, name: &str, agent: &str) -> Result<bool, PackError> {
         let lock = Records::read(&self.records)?.lock;
         Ok(lock.skills.get(name).is_some_and(|it| it.links.iter().any(|linked| linked == agent)))
+    }
+
+    /// Takes the links out of the lock in whose places the folder `folder` of an agent has copies of these skills now.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError`] where the records cannot be read or written.
+    pub fn forget_links_in(&self, folder: &Path, names: &[String]) -> Result<(), PackError> {
+        let folder = real(folder);
+        if folder == real(&self.root) {
+            return Ok(());
+        }
+        let agents = self.link_folders.iter().filter(|(_, it)| real(it) == folder);
+        for (agent, folder) in agents {
+            let mut gone = Vec::new();
+            for name in names.iter().filter(|name| !is_link(&folder.join(name))) {
+                gone.extend(self.is_linked(name, agent)?.then(|| name.clone()));
+            }
+            if !gone.is_empty() {
+                self.plan_unlink(&gone, agent)?.carry_out()?;
+            }
+        }
+        Ok(())
     }
 
     /// A plan to remove the links to these skills from the folder of an agent. The skills stay.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use metier_fs::{NewFileMode, TreeWriter, file_mark};
+use metier_fs::{NewFileMode, TreeWriter};
 use metier_registry::parallel;
 use metier_scan::{InspectedFile, MAX_INSPECTED};
 use metier_sign::OMS_FILE;
@@ -187,7 +187,7 @@ impl OutgoingFile<'_> {
     }
 
     pub(crate) fn finish(self) -> ShippedFile {
-        let Self { path, executable, file, hasher, size, kept, is_manual, is_bundle, .. } = self;
+        let Self { path, executable, hasher, size, kept, is_manual, is_bundle, .. } = self;
         let outgoing = self.outgoing;
         if let Some(count) = outgoing.count {
             count.add(size);
@@ -202,7 +202,6 @@ impl OutgoingFile<'_> {
             bundle: is_bundle.then(|| bundle.into()),
             inspected: outgoing.inspects.then(|| Box::new(InspectedFile::new(&path, &kept, size))),
             text: outgoing.texts.and_then(|texts| texts.text(digest, size, &kept)),
-            mark: file.as_ref().and_then(file_mark),
             path,
             size,
             executable,

@@ -99,6 +99,9 @@ pub struct PlannedSkill {
     /// Files in its folder that no installation put there, and that come along.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept_files: Vec<String>,
+    /// What is among these and could not be copied, as it is no file: a socket, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_copied: Vec<String>,
     /// Files in its folder that no installation put there, and that are only in the backup afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub backup_files: Vec<String>,
@@ -339,7 +342,9 @@ impl InstallPlan {
         if !self.findings_accepted && self.view.stopping().next().is_some() {
             return Err(PackError::new_findings(&self.view));
         }
-        let Self { target, view, staging, moves, records, forgotten_backup, kept_files, .. } = self;
+        let Self {
+            target, mut view, staging, moves, records, forgotten_backup, kept_files, ..
+        } = self;
         let (links, seen, staged) = (self.link_moves, self.seen, self.staged);
         let seen_records = self.seen_records;
         let staging = match staging {
@@ -359,7 +364,10 @@ impl InstallPlan {
         }
         check_seen(&target.root, &seen, &staging, &staged)?;
         for kept in &kept_files {
-            kept.copy(&target, &staging)?;
+            let left = kept.copy(&target, &staging)?;
+            if let Some(skill) = view.skills.iter_mut().find(|skill| skill.name == kept.name) {
+                skill.not_copied = left;
+            }
         }
         let before = Records::read(&target.records)?;
         let names = view.skills.iter().map(|skill| &skill.name);
@@ -389,8 +397,10 @@ impl InstallPlan {
 }
 
 impl FilesToKeep {
-    /// Into staging, before the change counts: the originals go to the backup with the old version.
-    fn copy(&self, target: &InstallTarget, staging: &Staging) -> Result<(), PackError> {
+    /// Into staging, before the change counts: the originals go to the backup with the old version. Gives what is no
+    /// file, and stays behind.
+    fn copy(&self, target: &InstallTarget, staging: &Staging) -> Result<Vec<String>, PackError> {
+        let mut left = Vec::new();
         let (from, to) = (target.root.join(&self.name), staging.path().join(&self.new));
         for file in &self.files {
             let place = to.join(file);
@@ -398,9 +408,11 @@ impl FilesToKeep {
             for (end, _) in file.match_indices('/') {
                 metier_fs::create_dir(&to.join(&file[..end])).map_err(written)?;
             }
-            metier_fs::copy_whole(&from.join(file), &place).map_err(written)?;
+            let others = metier_fs::copy_whole(&from.join(file), &place).map_err(written)?;
+            let inner = others.iter().filter_map(|path| path.strip_prefix(&from).ok());
+            left.extend(inner.map(|path| path.to_string_lossy().into_owned()));
         }
-        Ok(())
+        Ok(left)
     }
 }
 

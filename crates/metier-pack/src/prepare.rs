@@ -11,7 +11,7 @@ use metier_skill::{Digest, Profile};
 
 use crate::access::SourceOrigin;
 use crate::archive::{ArchiveFault, archive_kind, unpack};
-use crate::directory::read_directory;
+use crate::directory::read_directory_without;
 use crate::error::PackError;
 use crate::facts::SKILL_FILE;
 use crate::fetch::{FetchFolder, FetchWanted, FetchedKind};
@@ -184,8 +184,14 @@ impl Preparing<'_> {
         number: usize,
     ) -> Result<(Prepared, UnusableSkills), PackError> {
         let read = self.bring(&source, wanted, number)?;
-        let (skills, unusable) = usable_skills(&read.tree, &source.shown())?;
-        self.target.access.admit_dirs(&source, skills.iter().map(|skill| skill.dir.as_str()))?;
+        let (mut skills, mut unusable) = usable_skills(&read.tree, &source.shown())?;
+        let access = &self.target.access;
+        // A rule about one of them is none about the others.
+        skills.retain(|skill| {
+            let admitted = access.admit_dirs(&source, std::iter::once(skill.dir.as_str()));
+            let name = || skill.summary.name.to_string();
+            admitted.map_err(|error| unusable.denied.insert(name(), error)).is_ok()
+        });
         Ok((read.prepared(source, skills).0, unusable))
     }
 
@@ -286,9 +292,10 @@ impl Preparing<'_> {
         let outgoing = self.texts.map_or(outgoing, |texts| outgoing.keeping(texts));
         let called = |error: PackError| error.called(path, shown);
         if !is_archive {
-            let mut tree = read_directory(path, self.limits, outgoing).map_err(called)?;
+            let own = self.target.places_in(path);
+            let mut tree =
+                read_directory_without(&own, path, self.limits, outgoing).map_err(called)?;
             note_linked_skills(path, &mut tree);
-            leave_out_target(path, &self.target.root, &mut tree);
             let (plugins, bad_plugins) = match read_plugins(path, shown) {
                 Ok(plugins) => (plugins, None),
                 Err(error) => (Vec::new(), Some(error)),
@@ -302,19 +309,6 @@ impl Preparing<'_> {
         let ReadArchive { tree, digest, sidecars } = read;
         let resolved = Some(digest.to_string());
         Ok(ReadSource { tree, resolved, sidecars, staged_in, ..ReadSource::default() })
-    }
-}
-
-/// Leaves out what is installed, where the folder of skills lies inside the source, as it does for a project as a whole:
-/// it is no source for itself.
-fn leave_out_target(path: &Path, root: &Path, tree: &mut ShippedTree) {
-    let real = |path: &Path| metier_fs::canonical(path).unwrap_or_else(|_| path.to_owned());
-    let (path, root) = (real(path), real(root));
-    let Ok(inner) = root.strip_prefix(&path) else { return };
-    let inner = format!("{}/", inner.to_string_lossy());
-    // A skill that holds the folder is taken whole.
-    if !tree.files.iter().any(|file| file.path == SKILL_FILE) {
-        tree.files.retain(|file| !file.path.starts_with(&inner));
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use metier_fs::{EntryKind, FileMark, TreeReader, is_real_dir};
+use metier_fs::{EntryKind, TreeReader, is_real_dir};
 use metier_registry::parallel;
 use metier_skill::{Digest, Profile};
 
@@ -83,8 +83,6 @@ pub(crate) struct StagedSkill {
 struct StagedFile {
     digest: Digest,
     executable: bool,
-    /// What the file looked like when it was written.
-    mark: Option<FileMark>,
 }
 
 impl SeenSkill {
@@ -110,15 +108,14 @@ fn seen_tree(tree: &ShippedTree) -> SeenTree {
 impl StagedSkill {
     pub(crate) fn new(name: &str, dir: &Path, tree: &ShippedTree) -> Self {
         let files = tree.files.iter().map(|file| {
-            let staged =
-                StagedFile { digest: file.digest, executable: file.executable, mark: file.mark };
+            let staged = StagedFile { digest: file.digest, executable: file.executable };
             (file.path.clone(), staged)
         });
         Self { name: name.to_owned(), dir: dir.to_owned(), files: files.collect() }
     }
 
-    /// Whether there are the files that were written, and no other. One that looks as when it was written is not
-    /// read again; some file systems are not exact about that.
+    /// Whether there are the files that were written, and no other. Each is read again: it was written just before, and
+    /// two changes within one step of a file system's clock look the same.
     fn is_as_written(&self, staging: &Path) -> bool {
         let dir = staging.join(&self.dir);
         let Ok(tree) = TreeReader::open(&dir) else { return false };
@@ -131,14 +128,11 @@ impl StagedSkill {
                 _ => return false,
             }
             let Some(file) = self.files.get(&node.path) else { return false };
-            let is_marked = file.mark.is_some() && tree.mark(&node.path) == file.mark;
-            let is_same = || {
-                let Ok(opened) = tree.open_file(&node.path) else { return false };
-                Digest::of_reader(opened.file).is_ok_and(|(digest, _)| digest == file.digest)
-                    && (opened.executable == file.executable || cfg!(not(unix)))
-                    && opened.links == 1
-            };
-            if !is_marked && !is_same() {
+            let Ok(opened) = tree.open_file(&node.path) else { return false };
+            let is_same = (opened.executable == file.executable || cfg!(not(unix)))
+                && opened.links == 1
+                && Digest::of_reader(opened.file).is_ok_and(|(digest, _)| digest == file.digest);
+            if !is_same {
                 return false;
             }
         }

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use metier_fs::FileMark;
 use metier_scan::InspectedFile;
 use metier_skill::Digest;
 use serde::Serialize;
@@ -46,9 +45,6 @@ pub struct ShippedFile {
     /// Its text, where it was kept.
     #[serde(skip)]
     pub(crate) text: Option<Box<str>>,
-    /// What the file looked like when it was written into staging.
-    #[serde(skip)]
-    pub(crate) mark: Option<FileMark>,
 }
 
 /// A tree of files.

@@ -84,6 +84,8 @@ pub(crate) fn skills_in(
 pub(crate) struct UnusableSkills {
     /// Directories with a `SKILL.md` that cannot be used.
     pub(crate) bad: Vec<(String, SkillProblem)>,
+    /// Those that a rule about sources denies, by name.
+    pub(crate) denied: BTreeMap<String, PackError>,
     /// Names that two skills have.
     pub(crate) twice: BTreeSet<String>,
     /// Those whose `SKILL.md` is not taken.

@@ -96,39 +96,44 @@ pub struct SourcePlace {
     pub host: Option<String>,
     /// The path on it, without the first `/`, `.git`, refs, directories inside, tags, digests and what follows `?` or `#`.
     pub path: String,
-    /// The same with what was left away of it, for a pattern that names a tag or a query.
+    /// The same with what was left away of it, for a pattern that denies a tag or a query.
     pub named: Vec<String>,
+    /// What was left away at its end, with the mark that it begins with, for a pattern that allows a tag or a query.
+    pub ends: Vec<String>,
 }
 
 impl SourcePlace {
     /// What stands at the path of a URL on a host.
     pub(crate) fn on_host(scheme: &str, host: String, path: &str) -> Self {
         let bare = |path: &str| {
-            let path = address::decoded(path);
             let path = path.trim_matches('/');
             path.strip_suffix(".git").unwrap_or(path).to_owned()
         };
-        let address = path.split(['?', '#']).next().unwrap_or_default();
-        let mut named = vec![bare(path)];
-        let mut address = address.to_owned();
+        let mut address = path.split(['?', '#']).next().unwrap_or_default();
+        let mut named = vec![bare(&address::decoded(path))];
+        let mut ends = vec![address::decoded(&path[address.len()..])];
         if scheme == "oci" {
             let last = address.rfind('/').map_or(0, |at| at + 1);
+            let all = address;
             for mark in ['@', ':'] {
                 if let Some(at) = address[last..].find(mark) {
-                    named.push(bare(&address));
-                    address.truncate(last + at);
+                    named.push(bare(&address::decoded(address)));
+                    address = &address[..last + at];
+                    ends.push(address::decoded(&all[address.len()..]));
                 }
             }
         }
-        let path = bare(&address);
+        named.push(bare(&address::decoded(address)));
+        let path = bare(&address::decoded_parts(address));
         named.retain(|it| *it != path);
-        Self { scheme: scheme.to_owned(), host: Some(host), path, named }
+        ends.retain(|it| !it.is_empty());
+        Self { scheme: scheme.to_owned(), host: Some(host), path, named, ends }
     }
 
     /// A path on this machine.
     pub(crate) fn on_disk(path: &Path) -> Self {
         let path = path.to_string_lossy().into_owned();
-        Self { scheme: "path".to_owned(), host: None, path, named: Vec::new() }
+        Self { scheme: "path".to_owned(), host: None, path, named: Vec::new(), ends: Vec::new() }
     }
 
     /// Whether what arrives from there cannot be changed on the way.

@@ -226,9 +226,25 @@ fn matches(pattern: &str, place: &SourcePlace, strictness: Strictness) -> bool {
         && !wanted_name.is_empty()
         && fits_port
         && is_like(wanted_name, name)
-        && std::iter::once(&place.path)
-            .chain(&place.named)
-            .any(|it| is_below(&fold(path), &fold(it)))
+        && (is_below(&fold(path), &fold(&place.path))
+            || in_doubt && place.named.iter().any(|it| is_below(&fold(path), &fold(it)))
+            || names_end(path, place))
+}
+
+/// Whether the pattern of a path names the place with a tag or a query in its last part. What stands there may hold any
+/// character, so nothing else of a pattern is compared with it.
+fn names_end(pattern: &str, place: &SourcePlace) -> bool {
+    let last = pattern.rfind('/').map_or(0, |at| at + 1);
+    let mark = match place.scheme.as_str() {
+        "oci" => pattern[last..].find([':', '@']).map(|at| last + at),
+        _ => pattern.find(['?', '#']),
+    };
+    let Some((address, end)) = mark.map(|at| pattern.split_at(at)) else { return false };
+    let address = address.strip_suffix(".git").unwrap_or(address);
+    let count = |path: &str| path.split('/').filter(|part| !part.is_empty()).count();
+    count(address) == count(&place.path)
+        && is_below(address, &place.path)
+        && place.ends.iter().any(|it| is_like(end, it))
 }
 
 /// A host and the port behind it.
@@ -333,6 +349,14 @@ mod tests {
             ("h.org/x.zip", "https://h.org/x.zip?y=/z", true, true),
             ("h.org/x.zip", "https://h.org/x%2Ezip#sha256=00", true, true),
             ("h.org/x.zip?y=1", "https://h.org/x.zip?y=2", false, false),
+            ("h.org/x.zip?y=1", "https://h.org/x.zip?y=1", true, true),
+            ("h.org/x.zip?y=*", "https://h.org/x.zip?y=/good", true, true),
+            ("h.org/*/good", "https://h.org/evil.zip?/good", false, true),
+            ("h.org/*/good", "https://h.org/evil%2Fgood/x.zip", false, true),
+            ("h.org/*?*/good", "https://h.org/x.zip?y=/good", true, true),
+            ("h.org/*?*/good", "https://h.org/evil/x.zip?y=/good", false, false),
+            ("ghcr.io/me/pdf:*", "oci://ghcr.io/me/pdf:1.0", true, true),
+            ("ghcr.io/*:1.0", "oci://ghcr.io/me/pdf:1.0", false, false),
         ] {
             let allowed = judge(&[rules(User, Some(&[pattern]), &[])], source);
             assert_eq!(allowed == "allowed", allows, "allow {pattern} for {source}: {allowed}");

@@ -19,7 +19,8 @@ use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
 use crate::fetch::{self, FetchProgress};
 use crate::journal::{self, JournalLink, LinkFault};
-use crate::records::{LOCK_FILE, LockedSkill, Records};
+use crate::pack::joined;
+use crate::records::{LOCK_FILE, LockedSkill, Records, WANTED_FILE};
 use crate::review::AcceptedBefore;
 use crate::signatures::{SignerChange, SignerRules};
 
@@ -166,8 +167,14 @@ impl InstallTarget {
     pub fn recover(&self) -> Result<(), PackError> {
         fetch::remove_abandoned_fetches(&self.state)?;
         if self.is_unfinished() {
-            journal::check(self)?;
-            let lock = self.lock()?;
+            let lock = match (journal::check(self), self.lock()) {
+                (Err(error), Err(lock)) if !matches!(lock, PackError::Busy(_)) => {
+                    return Err(error);
+                }
+                (_, lock) => lock?,
+            };
+            // The journal is checked again: without the lock, one that another process finishes meanwhile looks like
+            // one of someone else.
             return self.recover_locked(&lock);
         }
         if !self.abandoned().is_empty() || self.has_empty_staging() {
@@ -177,6 +184,18 @@ impl InstallTarget {
             }
         }
         Ok(())
+    }
+
+    /// The folder of skills and its records, as paths in the directory `dir`, where they lie inside it, as they do in a
+    /// project as a whole: what is installed is no source for itself.
+    pub(crate) fn places_in(&self, dir: &Path) -> Vec<String> {
+        let real = |path: &Path| metier_fs::canonical(path).unwrap_or_else(|_| path.to_owned());
+        let (dir, records) = (real(dir), real(&self.records));
+        let Ok(inner) = records.strip_prefix(&dir) else { return Vec::new() };
+        let root = self.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let names = [root, WANTED_FILE.to_owned(), LOCK_FILE.to_owned(), lock_file_name()];
+        let inner: Vec<_> = inner.iter().map(|name| name.to_string_lossy()).collect();
+        names.iter().map(|name| joined(&inner.join("/"), name)).collect()
     }
 
     fn is_unfinished(&self) -> bool {
@@ -204,7 +223,12 @@ impl InstallTarget {
 
     /// The lock over the folder. The folders are there.
     pub(crate) fn lock(&self) -> Result<FileLock, PackError> {
-        let path = self.records.join(format!(".{LOCK_FILE}.lock"));
+        for name in [STAGING_DIR, COMMIT_DIR] {
+            let path = self.root.join(name);
+            check_kind(&path, EntryKind::Directory, "is in the way: it is not a folder")?;
+        }
+        let path = self.records.join(lock_file_name());
+        check_kind(&path, EntryKind::File, "is in the way: it is not a regular file")?;
         FileLock::take(&path, LOCK_TIMEOUT).map_err(|error| match error {
             LockError::Busy(_) => PackError::Busy(self.root.clone()),
             LockError::Io(error) => PackError::not_written(&path, error),
@@ -347,6 +371,30 @@ impl Drop for Staging {
         self.tree = None;
         remove_empty(&self.made);
     }
+}
+
+/// An error where something else stands there: a clone may have brought it.
+fn check_kind(path: &Path, kind: EntryKind, reason: &'static str) -> Result<(), PackError> {
+    match entry_kind(path) {
+        None => Ok(()),
+        Some(found) if found == kind => Ok(()),
+        Some(EntryKind::Link) => Err(PackError::BadTarget {
+            path: path.to_owned(),
+            reason: "is in the way: it is a link",
+        }),
+        Some(_) => Err(PackError::BadTarget { path: path.to_owned(), reason }),
+    }
+}
+
+/// Whether a path is of what only a change of the folder makes.
+pub(crate) fn is_of_a_change(path: &Path) -> bool {
+    let names = [STAGING_DIR.to_owned(), COMMIT_DIR.to_owned(), lock_file_name()];
+    names.iter().any(|name| path.ends_with(name))
+}
+
+/// What is locked, beside the records.
+fn lock_file_name() -> String {
+    format!(".{LOCK_FILE}.lock")
 }
 
 fn remove_empty(made: &[PathBuf]) {

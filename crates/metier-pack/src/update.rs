@@ -3,6 +3,7 @@
 //! Each skill has its own result: one whose source fails, whose files were changed, or that is gone upstream
 //! stays as it is and is named, and the others are updated. The rest is a plan like any other.
 
+use metier_skill::text::shell_word;
 use serde::Serialize;
 
 use crate::error::{ObstacleReason, PackError};
@@ -92,7 +93,7 @@ impl NotUpdated {
                 message: format!("`{}` has {findings} new {of_them} of high severity", skill.name),
                 help: format!(
                     "look at it: metier update {} --dry-run; --accept-findings updates it nevertheless",
-                    skill.name
+                    shell_word(&skill.name)
                 ),
             },
         }
@@ -108,7 +109,10 @@ pub(crate) fn moved_problem(name: &str, source: &str) -> SourceProblem {
     problem(
         "moved",
         format!("{source} means something else than when `{name}` was installed"),
-        format!("ask the publisher; `metier update {name} --force` takes it, and keeps a backup"),
+        format!(
+            "ask the publisher; `metier update {} --force` takes it, and keeps a backup",
+            shell_word(name)
+        ),
     )
 }
 
@@ -127,7 +131,10 @@ fn older_problem(
             shown(new),
             shown(old)
         ),
-        format!("`metier update {name} --force` takes the older one, and keeps a backup"),
+        format!(
+            "`metier update {} --force` takes the older one, and keeps a backup",
+            shell_word(name)
+        ),
     )
 }
 
@@ -269,7 +276,7 @@ impl InstallPlan {
                 problem(
                     "gone-upstream",
                     format!("{} no longer has `{name}`; it stays as it is", now.source),
-                    format!("to remove it: metier uninstall {name}"),
+                    format!("to remove it: metier uninstall {}", shell_word(name)),
                 ),
             ),
             Some(other) => (
@@ -281,8 +288,10 @@ impl InstallPlan {
                         now.source
                     ),
                     format!(
-                        "to change over: metier install {} --skill {other}, then metier uninstall {name}",
-                        now.source
+                        "to change over: metier install {} --skill {}, then metier uninstall {}",
+                        shell_word(&now.source),
+                        shell_word(other),
+                        shell_word(name)
                     ),
                 ),
             ),
@@ -341,7 +350,10 @@ fn in_the_way(
     let why = problem(
         "modified",
         format!("`{name}` was changed since it was installed{}", changed_files(locked, standing)),
-        format!("see `metier diff {name} --local`; --force updates it, and keeps a backup"),
+        format!(
+            "see `metier diff {} --local`; --force updates it, and keeps a backup",
+            shell_word(name)
+        ),
     );
     Some((NotUpdatedReason::Modified, why))
 }

@@ -135,14 +135,18 @@ impl InstallTarget {
         options: ReadOptions<'_>,
         jobs: usize,
     ) -> Vec<SourceNow> {
-        let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        // Skills of one source may be locked at different commits of it.
+        let mut by_source: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
         for name in names {
             let wanted = records.wanted.skills.get(name).map(|it| it.source.as_str());
-            let locked = records.lock.skills.get(name).map(|it| it.source.as_str());
-            let source = wanted.or(locked).unwrap_or_default();
-            by_source.entry(source.to_owned()).or_default().push(name.clone());
+            let locked = records.lock.skills.get(name);
+            let source = wanted.or(locked.map(|it| it.source.as_str())).unwrap_or_default();
+            let resolved = locked.filter(|_| options.as_locked);
+            let resolved = resolved.and_then(|it| it.resolved.as_deref());
+            by_source.entry((source, resolved)).or_default().push(name.clone());
         }
-        let sources: Vec<(String, Vec<String>)> = by_source.into_iter().collect();
+        let sources = by_source.into_iter().map(|((source, _), names)| (source.to_owned(), names));
+        let sources: Vec<(String, Vec<String>)> = sources.collect();
         let states = side_by_side(&sources, jobs, |number, (source, names)| {
             let read = self.read_one(records, source, names, staging, number, options);
             read.unwrap_or_else(|error| SourceState::Failed((&error).into()))
@@ -214,6 +218,9 @@ pub(crate) fn find_upstream<'p>(
     let is_it = |skill: &&FoundSkill| skill.summary.name.as_str() == name;
     if let Some(skill) = prepared.skills.iter().find(is_it) {
         return Upstream::Here(skill);
+    }
+    if let Some(error) = unusable.denied.get(name) {
+        return Upstream::Unusable(error.into());
     }
     if unusable.twice.contains(name) {
         return Upstream::Unusable((&PackError::NameTwice(name.to_owned())).into());

@@ -15,6 +15,8 @@ static SENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// Lines around a request for secrets in which an order to conceal it counts.
 const NEAR_LINES: usize = 6;
+/// Characters of an address in numbers with a port behind it.
+const NUMBER_CHARS: usize = 24;
 
 /// Where code that sends something begins.
 pub(crate) fn sends_at(text: &str) -> Option<usize> {
@@ -35,8 +37,10 @@ fn has_public_number(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find("://") {
         let host = &rest[at + 3..];
+        // The number and what ends it, and not the rest of a line that may be the whole file.
+        let number: String = host.chars().take(NUMBER_CHARS).collect();
         if host.starts_with(|ch: char| ch.is_ascii_digit())
-            && has_dubious_address(&format!("http://{}", host.lines().next().unwrap_or_default()))
+            && has_dubious_address(&format!("http://{number}"))
         {
             return true;
         }

@@ -235,7 +235,7 @@ fn looks_like(ch: char) -> Option<char> {
 }
 
 static UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?s)<!--(.*?)-->|\]\([^)\s]{1,300}\s+"([^"\n]{12,})"\)|\n\[//\]: # \(([^\n]*)\)|\n\[comment\]: <> \(([^\n]*)\)"#).ok()
+    Regex::new(r#"\]\([^)\s]{1,300}\s+"([^"\n]{12,})"\)|\n\[//\]: # \(([^\n]*)\)|\n\[comment\]: <> \(([^\n]*)\)"#).ok()
 });
 /// What a note to other authors does not say.
 static INSTRUCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -247,18 +247,34 @@ fn unseen_instructions(text: &str) -> Vec<HiddenPlace> {
     let (Some(unseen), Some(instruction)) = (UNSEEN.as_ref(), INSTRUCTION.as_ref()) else {
         return Vec::new();
     };
-    let hits = unseen.captures_iter(text).filter_map(|hit| {
+    let mut places = comments(text);
+    places.extend(unseen.captures_iter(text).filter_map(|hit| {
         let inside = hit.iter().skip(1).flatten().next()?;
-        let folded = inside.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-        instruction.is_match(&folded).then(|| HiddenPlace {
+        Some((inside.start(), inside.as_str()))
+    }));
+    places.sort_unstable();
+    let hits = places.into_iter().filter_map(|(at, inside)| {
+        let folded = inside.split_whitespace().collect::<Vec<_>>().join(" ");
+        instruction.is_match(&folded).then_some(HiddenPlace {
             rule: "hidden-instruction",
             severity: High,
-            at: inside.start(),
+            at,
             evidence: folded,
             decoded: None,
         })
     });
     hits.collect()
+}
+
+/// What stands in comments. Not a part of the pattern: that would look for the end of one that has none again and again.
+fn comments(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(start) = text[from..].find("<!--").map(|at| from + at + 4) {
+        let Some(end) = text[start..].find("-->").map(|at| start + at) else { break };
+        found.push((start, &text[start..end]));
+        from = end;
+    }
+    found
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `rules` | the table of patterns: what, where it counts, how severe, what to do ([`ScanRule`]) |
 //! | `places` | whether a line of a file is prose, a quotation, or something that is executed |
+//! | `readings` | the texts that the bytes of a file can be taken for |
 //! | `scanner` | one skill, file by file ([`Scanner`], [`InspectedFile`]) |
 //! | `listed_findings` | which findings of a file are listed one by one |
 //! | `hidden_text` | text that a model reads and a person does not see, decoded |
@@ -28,6 +29,7 @@ mod flows;
 mod hidden_text;
 mod listed_findings;
 mod places;
+mod readings;
 mod report;
 mod rules;
 mod scanner;

@@ -145,6 +145,8 @@ pub(crate) struct Lines<'t> {
     fenced: Vec<bool>,
     /// What was counted up to the last place that was asked for.
     counted: Cell<Counted>,
+    /// Where the line of that place begins, the place, and the characters between.
+    columns: Cell<(usize, usize, usize)>,
 }
 
 /// Marks of quotation in a line, up to a place in it: places are asked for in their order, and a line may be the whole
@@ -159,6 +161,8 @@ struct Counted {
     closed: usize,
     /// Where the line has something else than marks of a list or a block that is quoted.
     words_at: usize,
+    /// The first character that is no blank.
+    first: Option<char>,
 }
 
 /// A mark that opens a fenced block: the character, and how many of them.
@@ -185,10 +189,15 @@ impl Fence {
 /// What hands the text in the quotation marks behind it to a shell or an interpreter.
 const HANDS_OVER: &[&str] = &["eval", "system(", "exec(", "popen(", "run(", "call(", "spawn("];
 
+/// How far back that is looked for, and the name of a search before its options.
+const HANDED_OVER_CHARS: usize = 200;
+
 /// Whether what stands in quotation marks behind `before` is executed, and no example of a text.
 fn is_handed_over(before: &str) -> bool {
     let before = before.trim_end_matches(['"', '\'', '`']).trim_end_matches([' ', '\t']);
-    let line = before.rsplit('\n').next().unwrap_or_default().to_ascii_lowercase();
+    // A line may be the whole file; what hands over stands close by.
+    let near = before.char_indices().rev().nth(HANDED_OVER_CHARS).map_or(0, |(at, _)| at);
+    let line = before[near..].rsplit('\n').next().unwrap_or_default().to_ascii_lowercase();
     let word = line.rsplit([' ', '\t']).next().unwrap_or_default();
     // `sh -c`, `bash -lc`, `node -e`; a search takes `-e` too.
     let is_option = word.starts_with('-')
@@ -222,7 +231,7 @@ impl<'t> Lines<'t> {
                 (opened, _) => fenced.push(opened.is_some()),
             }
         }
-        Self { text, starts, fenced, counted: Cell::default() }
+        Self { text, starts, fenced, counted: Cell::default(), columns: Cell::default() }
     }
 
     /// The number of the line at this byte, from 0.
@@ -250,7 +259,12 @@ impl<'t> Lines<'t> {
     /// The column at this byte, in characters, from 1.
     pub(crate) fn column(&self, at: usize) -> usize {
         let start = self.starts.get(self.number(at)).copied().unwrap_or(0);
-        self.text[start..at].chars().count() + 1
+        let (line, to, before) = self.columns.get();
+        let (to, before) =
+            if line == start && to <= at { (to.max(start), before) } else { (start, 0) };
+        let before = before + self.text[to..at].chars().count();
+        self.columns.set((start, at, before));
+        before + 1
     }
 
     /// What stands at this byte of a file of this kind.
@@ -267,7 +281,7 @@ impl<'t> Lines<'t> {
         }
         let start = self.starts.get(number).copied().unwrap_or(0);
         let counted = self.count(start, at);
-        let begins_with = |mark| self.text[start..].trim_start().starts_with(mark);
+        let begins_with = |mark| counted.first == Some(mark);
         let is_quoted = counted.ticks % 2 == 1
             || counted.quotes % 2 == 1
             || counted.opened > counted.closed
@@ -284,7 +298,8 @@ impl<'t> Lines<'t> {
             let line = &self.text[start..];
             let words_at = line.trim_start_matches(['-', '*', ' ', '>']);
             let words_at = start + line.len() - words_at.len();
-            counted = Counted { start, to: start, words_at, ..Counted::default() };
+            let first = line.trim_start().chars().next();
+            counted = Counted { start, to: start, words_at, first, ..Counted::default() };
         }
         for ch in self.text[counted.to..at].chars() {
             match ch {

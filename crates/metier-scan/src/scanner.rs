@@ -3,10 +3,8 @@
 //! Files come one at a time, so a large skill is never in memory as a whole. What is not text is not inspected and
 //! counts against the coverage: partial is reported, never silently clean.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use memchr::memchr;
 use metier_skill::{ParseOptions, ToolMeaning, parse, tool_meaning};
 use regex::Regex;
 
@@ -16,6 +14,7 @@ use crate::flows;
 use crate::hidden_text::hidden_places;
 use crate::listed_findings::ListedFindings;
 use crate::places::{FileKind, Lines, PlaceKind};
+use crate::readings::Readings;
 use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
 use crate::rules::{FindingSeverity, Reads, SECRET_RULE, ScanRule, rule, rules};
 use crate::secrets::shown_secret;
@@ -76,14 +75,15 @@ impl InspectedFile {
         let mut file = Self { size, ..Self::default() };
         let head = &head[..head.len().min(MAX_INSPECTED)];
         // One byte of an older encoding makes no interpreter stop.
-        let text = String::from_utf8_lossy(head);
-        let kind = FileKind::of(path, &text);
-        file.is_program = FileKind::is_program(path, &text);
-        let is_plain = matches!(text, Cow::Borrowed(_)) && memchr(0, head).is_none();
-        // A shell passes over a zero byte.
+        let readings = Readings::of(head);
+        let text = &*readings.first;
+        let kind = FileKind::of(path, text);
+        file.is_program = FileKind::is_program(path, text);
+        // A shell and a model pass over a zero byte.
         let is_script = file.is_program && kind == FileKind::Executed;
-        let is_readable = is_script || memchr(0, head).is_none();
-        if !is_plain && (opaque(path, head).is_some() || !is_readable) {
+        let is_meant = is_script || kind == FileKind::Prose;
+        let is_readable = is_meant || readings.is_text || !readings.has_zeros;
+        if !readings.is_text && (opaque(path, head).is_some() || !is_readable) {
             return file.not_text(path, head);
         }
         file.inspected = head.len() as u64;
@@ -93,8 +93,33 @@ impl InspectedFile {
         if file_name(path) == "SKILL.md" {
             file.declares_no_network = declares_no_network(text.as_bytes());
         }
-        file.text(path, &text, kind);
+        file.text(path, text, kind);
+        if let Some(other) = &readings.other {
+            file.add_reading(path, other, kind);
+        }
+        if let (Some((at, number)), Some(rule)) = (readings.zeros, rule("hidden-text")) {
+            let evidence = format!("{number} zero {}", if number == 1 { "byte" } else { "bytes" });
+            let weight = FindingSeverity::Medium;
+            file.findings.push(ScanFinding::new(rule, weight, &at, &evidence, None));
+        }
         file
+    }
+
+    /// Adds what another program may read in the same bytes, where the first reading does not have it.
+    fn add_reading(&mut self, path: &str, text: &str, kind: FileKind) {
+        let mut other = Self::default();
+        other.text(path, text, kind);
+        let is_known = |finding: &ScanFinding| {
+            let is_it = |it: &ScanFinding| {
+                (it.rule, it.line) == (finding.rule, finding.line)
+                    && it.severity >= finding.severity
+            };
+            self.findings.iter().any(is_it)
+        };
+        let new: Vec<_> = other.findings.into_iter().filter(|it| !is_known(it)).collect();
+        self.findings.extend(new);
+        self.findings_left_out = self.findings_left_out.max(other.findings_left_out);
+        self.uses_network = self.uses_network.take().or(other.uses_network);
     }
 
     fn text(&mut self, path: &str, text: &str, kind: FileKind) {
@@ -113,14 +138,16 @@ impl InspectedFile {
         // Nothing decodes what stands in prose and data by itself.
         let is_code = kind.is_executed() && !is_data(path);
         let encoded_weight = if is_code { FindingSeverity::High } else { FindingSeverity::Medium };
-        for encoded in encoded_commands(text) {
+        // The evidence is the line: a second one in it says nothing more, and a line may be the whole file.
+        for encoded in first_of_each_line(&lines, encoded_commands(text), |it| it.at) {
             let evidence = (lines.line(encoded.at), Some(encoded.decoded.as_str()));
             found.add(("encoded-command", encoded_weight), encoded.at, evidence);
         }
         if kind.is_executed() {
             // A comment explains.
             let is_code = |at: usize| !lines.line(at).trim_start().starts_with(['*', '#', '/']);
-            for (at, word) in split_words(text).into_iter().filter(|(at, _)| is_code(*at)) {
+            let words = first_of_each_line(&lines, split_words(text), |(at, _)| *at);
+            for (at, word) in words.into_iter().filter(|(at, _)| is_code(*at)) {
                 found.add(("split-word", FindingSeverity::High), at, (lines.line(at), Some(&word)));
             }
         }
@@ -150,6 +177,12 @@ impl InspectedFile {
         }
         self
     }
+}
+
+/// Those of `found`, which stand in their order, that are the first in their line.
+fn first_of_each_line<T>(lines: &Lines<'_>, mut found: Vec<T>, at: impl Fn(&T) -> usize) -> Vec<T> {
+    found.dedup_by_key(|it| lines.number(at(it)));
+    found
 }
 
 /// The rule about a file that holds what no one can read as text, and why.

@@ -15,6 +15,7 @@
 //! | [`short_line`] | the same as `escape_line`, at most so many characters |
 //! | [`quoted`] | in backquotes inside a sentence of ours |
 //! | [`label`] | inside a bracketed line of ours, which it cannot close |
+//! | [`shell_word`] | in a command that a person can paste |
 //! | [`clip`] | only the bound, for text that is safe already |
 //! | [`clip_at`] | the same, for callers that count something other than characters |
 //! | [`sequence_end`] | where a text can be cut into pages |
@@ -28,6 +29,7 @@
 
 mod excerpt;
 mod model;
+mod shell;
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +41,7 @@ use crate::hidden::{self, is_mark, may_hide};
 
 pub use excerpt::{Excerpt, ExcerptBuilder, TextSize, counted};
 pub use model::for_model;
+pub use shell::shell_word;
 
 /// Combining marks on one character that are shown as they are. Honest stacks (Hebrew with
 /// cantillation, Tibetan, Vietnamese) need fewer.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use metier_config::Scope;
-use metier_pack::{InstallTarget, SignerRules};
+use metier_pack::{InstallTarget, PlanView, SignerRules};
 use metier_skill::{AGENT_FOLDERS, AgentFolders, Source, agent_named, nearest};
 use metier_tools::policy_facts::real_path;
 
@@ -71,20 +71,61 @@ impl Metier {
         })
     }
 
+    /// Whose folder the skill in the directory `path` was installed in, where it was, and records are kept about it.
+    pub fn installed_at(&self, path: &Path) -> Result<Option<InstalledAt>> {
+        let (Some(root), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        let (root, name) = (real_path(root), name.to_string_lossy());
+        for (place, target) in self.targets() {
+            if real_path(target.root()) == root && target.is_installed(&name)? {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Our own folders and those of agents. A project that cannot be written to has none.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = (InstalledAt, InstallTarget)> {
+        let own = [Scope::Project, Scope::User].into_iter().filter_map(|scope| {
+            Some((InstalledAt { scope, agent: None }, self.install_target(Some(scope)).ok()?))
+        });
+        own.chain(self.agent_targets())
+    }
+
+    /// Where copies took the places of links in the folder of an agent, our own lock says so no more. What it says too
+    /// much is named by `metier verify`.
+    pub(crate) fn forget_replaced_links(&self, done: &PlanView) {
+        let names: Vec<String> = done.landing().map(|skill| skill.name.clone()).collect();
+        for scope in [Scope::Project, Scope::User] {
+            if let Ok(own) = self.install_target(Some(scope)) {
+                let _ = own.forget_links_in(Path::new(&done.target), &names);
+            }
+        }
+    }
+
     /// All folders of agents that skills may have been installed into, which exist.
-    pub(crate) fn agent_targets(&self) -> Vec<InstallTarget> {
+    fn agent_targets(&self) -> Vec<(InstalledAt, InstallTarget)> {
         let mut targets = Vec::new();
         for scope in [Scope::Project, Scope::User] {
             for agent in AGENT_FOLDERS {
                 // A project that cannot be written to has no such skill.
                 let Ok(target) = self.agent_target(agent.name, Some(scope)) else { continue };
                 if metier_fs::is_dir(target.root()) {
-                    targets.push(target);
+                    targets.push((InstalledAt { scope, agent: Some(agent.name) }, target));
                 }
             }
         }
         targets
     }
+}
+
+/// Whose folder a skill is installed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstalledAt {
+    /// The project's, or the user's.
+    pub scope: Scope,
+    /// The agent's; none for our own.
+    pub agent: Option<&'static str>,
 }
 
 /// The folders of the other agents below `base`, a project or the home directory: for links to skills of our own

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use metier_pack::{Download, SourceVerdict};
+use metier_pack::{Download, PlaceRole, SourceDenial, SourcePlace, SourceVerdict};
 
 use crate::open::Metier;
 
@@ -14,14 +14,18 @@ impl Metier {
     /// rule denies, or that a closed list does not have, is not reached.
     pub(crate) fn download(&self) -> Download {
         let policy = self.settings().sources.clone();
-        let judge =
-            Arc::new(move |place: &metier_pack::SourcePlace| match policy.judge_place(place) {
-                SourceVerdict::Allowed | SourceVerdict::Ask => Ok(()),
-                SourceVerdict::Denied(denial) => {
-                    Err(format!("{} {denial}", place.host.as_deref().unwrap_or_default()))
+        let judge = move |place: &SourcePlace, role: PlaceRole| match policy.judge_place(place) {
+            SourceVerdict::Denied(denial) => {
+                // A list has what people call a registry, and not each of its servers.
+                let is_named = matches!(denial, SourceDenial::Pattern { .. });
+                if role == PlaceRole::PartOfSource && !is_named {
+                    return Ok(());
                 }
-            });
-        Download::new(judge).with_docker_folder(self.docker_folder())
+                Err(format!("{} {denial}", place.host.as_deref().unwrap_or_default()))
+            }
+            SourceVerdict::Allowed | SourceVerdict::Ask => Ok(()),
+        };
+        Download::new(Arc::new(judge)).with_docker_folder(self.docker_folder())
     }
 
     /// The folder that Docker reads, as Docker finds it.

@@ -23,6 +23,7 @@ use crate::accepted::{path_in, trusted_content};
 use crate::agent_targets::link_folders;
 use crate::error::{Error, Result};
 use crate::guard::now;
+use crate::install_requests::UNFINISHED;
 use crate::open::Metier;
 
 impl Metier {
@@ -216,10 +217,7 @@ impl Metier {
         signer: SignerChange,
     ) -> Result<Option<InstallPlan>> {
         let path = Path::new(&backup.path);
-        let own = [Scope::Project, Scope::User].into_iter();
-        // A project that cannot be written to has no such skill.
-        let own = own.filter_map(|scope| self.install_target(Some(scope)).ok());
-        for target in own.chain(self.agent_targets()) {
+        for (_, target) in self.targets() {
             if path.parent() == Some(target.root()) {
                 let target = target.with_signer_change(signer);
                 return Ok(target.plan_restore(backup, overwrite)?);
@@ -237,20 +235,6 @@ impl Metier {
         Ok(target.plan_restore(backup, overwrite)?)
     }
 
-    /// Whether the skill in the directory `path` was installed, and records are kept about it.
-    pub fn is_installed_at(&self, path: &Path) -> Result<bool> {
-        let (Some(root), Some(name)) = (path.parent(), path.file_name()) else { return Ok(false) };
-        let (root, name) = (real_path(root), name.to_string_lossy());
-        let own = [Scope::Project, Scope::User].into_iter();
-        let own = own.filter_map(|scope| self.install_target(Some(scope)).ok());
-        for target in own.chain(self.agent_targets()) {
-            if real_path(target.root()) == root && target.is_installed(&name)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// A plan to remove the links to these skills from the folder of an agent. The skills stay where they are.
     pub fn plan_unlink(
         &self,
@@ -261,27 +245,57 @@ impl Metier {
         Ok(target.plan_unlink(names, agent)?)
     }
 
-    /// Ends following the skills that a plan puts in place: what it brings is no edit of the user's.
-    fn unfollow(&self, view: &PlanView) -> Result<()> {
+    /// Ends following the skills that a plan puts in place: what it brings is no edit of the user's. Gives those that
+    /// were followed, by their folder and their path in it.
+    fn unfollow(&self, view: &PlanView) -> Result<Vec<(AbsolutePath, String)>> {
         let store = self.policy_store()?;
         let trusted = store.trusted()?;
         if trusted.iter().all(|record| record.followed_skills.is_empty()) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let landing: Vec<PathBuf> =
             view.landing().map(|skill| real_path(Path::new(&skill.path))).collect();
         let is_it = |folder: &AbsolutePath, path: &str| {
             landing.contains(&real_path(&Path::new(folder.as_str()).join(path)))
         };
+        let followed = trusted.iter().flat_map(|record| {
+            let paths = record.followed_skills.iter().filter(|path| is_it(&record.folder, path));
+            paths.map(|path| (record.folder.clone(), path.clone()))
+        });
+        let followed = followed.collect();
         store.change_trusted(|all| all.unfollow(is_it))?;
+        Ok(followed)
+    }
+
+    /// Follows these again: nothing came.
+    fn follow_again(&self, followed: Vec<(AbsolutePath, String)>) -> Result<()> {
+        if followed.is_empty() {
+            return Ok(());
+        }
+        self.policy_store()?.change_trusted(|all| {
+            for (folder, path) in followed {
+                if let Some(mut record) = all.get(&folder).cloned() {
+                    record.followed_skills.insert(path);
+                    all.trust(record);
+                }
+            }
+        })?;
         Ok(())
     }
 
     /// Carries a plan out, all of it or nothing. The skills are found anew afterwards.
     pub fn carry_out(&self, plan: InstallPlan) -> Result<PlanView> {
-        self.unfollow(plan.view())?;
-        let done = plan.carry_out()?;
+        // Before anything is there: what comes is not trusted for a moment.
+        let followed = self.unfollow(plan.view())?;
+        let done = plan.carry_out();
+        // A change that stopped in the middle is finished by the next command.
+        if done.as_ref().is_err_and(|error| error.code() != UNFINISHED) {
+            // What is not followed is only asked about.
+            let _ = self.follow_again(followed);
+        }
+        let done = done?;
         if done.changes_skills() {
+            self.forget_replaced_links(&done);
             self.look_again();
         }
         Ok(done)

@@ -11,6 +11,7 @@ use metier_config::Scope;
 use metier_fs::{read_bounded, read_dir_names, remove_file, writable_by_others, write_private};
 use metier_pack::{InstallPlan, InstallRequest, InstallTarget, PlanView};
 use metier_policy::UnixTime;
+use metier_skill::text::shell_word;
 use metier_skill::{Digest, SkillId, SkillName, Source};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ use crate::open::Metier;
 const FOLDER: &str = "install-requests";
 const MAX_REQUESTS: usize = 200;
 /// The code of a change that counts, and is not finished.
-const UNFINISHED: &str = "unfinished";
+pub(crate) const UNFINISHED: &str = "unfinished";
 const MAX_BYTES: u64 = 64 << 10;
 /// Characters of a field; what a program writes is shown to a person.
 const MAX_CHARS: usize = 2000;
@@ -157,8 +158,11 @@ impl Metier {
         if request.project != here {
             let place = request.project.as_deref().unwrap_or(&request.dir);
             let message = format!("the request `{}` is for {place}", request.id);
-            return Err(Error::failed("other-project", message)
-                .with_help(format!("metier -C {place} requests approve {}", request.id)));
+            return Err(Error::failed("other-project", message).with_help(format!(
+                "metier -C {} requests approve {}",
+                shell_word(place),
+                shell_word(&request.id)
+            )));
         }
         let mut wanted = InstallRequest::new(&request.source, PathBuf::from(&request.dir));
         wanted.skills.clone_from(&request.skills);

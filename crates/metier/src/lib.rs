@@ -163,6 +163,7 @@ mod switch;
 mod targets;
 mod trust;
 
+pub use agent_targets::InstalledAt;
 pub use approval_question::{ApprovalQuestion, ApprovalReply};
 pub use approvals::{ApprovalFault, OpenApproval};
 pub use catalog::{CatalogBudget, CatalogOptions};

@@ -77,13 +77,13 @@ pub mod pack {
         LinkState, LocalSource, LockUse, LockedSkill, NoQuestions, NotExchanged, NotUpdated,
         NotUpdatedReason, Obstacle, ObstacleReason, OciSource, Overwrite, PackError, PackLayout,
         PackLimits, PackOptions, PackPlan, Packed, PackedSkill, PickableSkill, PlaceJudge,
-        PlanView, PlannedAction, PlannedFinding, PlannedLink, PlannedSkill, ReadAt, RequiredSkill,
-        SUPPORTED, ShippedFile, SignedPack, SignerChange, SignerRules, SilentProgress,
-        SkillChanges, SkillDiff, SkillProblem, SourceAccess, SourceDenial, SourceKind,
-        SourceOrigin, SourcePlace, SourcePolicy, SourceProblem, SourceQuestion, SourceRuleScope,
-        SourceRules, SourceUrl, SourceVerdict, ToolsChange, UncheckedSignature, UpdateRequest,
-        UpstreamState, VerifiedLink, VerifiedPack, VerifiedPackSkill, VerifiedSkill, VerifyScan,
-        VerifyState, WellKnownSource, inspect_archive, parse_source, read_foreign_lock,
+        PlaceRole, PlanView, PlannedAction, PlannedFinding, PlannedLink, PlannedSkill, ReadAt,
+        RequiredSkill, SUPPORTED, ShippedFile, SignedPack, SignerChange, SignerRules,
+        SilentProgress, SkillChanges, SkillDiff, SkillProblem, SourceAccess, SourceDenial,
+        SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceProblem, SourceQuestion,
+        SourceRuleScope, SourceRules, SourceUrl, SourceVerdict, ToolsChange, UncheckedSignature,
+        UpdateRequest, UpstreamState, VerifiedLink, VerifiedPack, VerifiedPackSkill, VerifiedSkill,
+        VerifyScan, VerifyState, WellKnownSource, inspect_archive, parse_source, read_foreign_lock,
     };
 }
 

@@ -20,7 +20,8 @@ use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::prompt;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
-use crate::render::{bytes, count, safe};
+use crate::render::{bytes, count, safe, shell};
+use crate::scope::ScopeArgs;
 
 /// How many files of a skill are named before it is deleted.
 const MAX_NAMED_FILES: usize = 10;
@@ -65,13 +66,16 @@ pub(crate) fn run(args: &DeleteArgs, context: &Context, json: bool) -> Result<Bo
     let scan = metier.skills();
     let entry = find(&args.name, &scan)?;
     let path = users_path(&args.name, entry, &scan)?;
-    if metier.is_installed_at(path)? {
+    if let Some(place) = metier.installed_at(path)? {
         let name = safe(entry.name().as_str()).into_owned();
         let message =
             format!("`{name}` was installed: to delete only its folder leaves its records behind");
-        return Err(
-            CommandError::failed("installed", message).help(format!("metier uninstall {name}"))
-        );
+        let mut words = context.command_words();
+        words.push("uninstall".to_owned());
+        words.extend(ScopeArgs::of(place.scope).words());
+        words.extend(place.agent.map(|agent| format!("--agent {agent}")));
+        words.push(shell::quoted(entry.name().as_str()));
+        return Err(CommandError::failed("installed", message).help(words.join(" ")));
     }
     let id = SkillId { source: Source::User, name: entry.name().clone() };
     let root = metier.user_root_of(path);

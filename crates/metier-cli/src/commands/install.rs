@@ -20,7 +20,7 @@ use crate::commands::switch;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
-use crate::render::plan::{left_out_lines, plan_lines, write_done};
+use crate::render::plan::{BackupsOf, left_out_lines, note_way_back, plan_lines, write_done};
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
@@ -135,9 +135,18 @@ struct Installed {
     /// Whether what landed waits for `metier trust`.
     #[serde(skip)]
     untrusted: bool,
-    /// What landed and is switched off, with the command that switches it on.
+    /// What landed and is switched off.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    off: Vec<SwitchedOff>,
     #[serde(skip)]
-    off: Vec<(String, String)>,
+    backups: BackupsOf,
+}
+
+#[derive(Serialize)]
+struct SwitchedOff {
+    name: String,
+    /// The command that switches it on.
+    enable: String,
 }
 
 impl HowArgs {
@@ -204,6 +213,7 @@ fn install_into(
     // What is only listed is not installed.
     let accepts = args.how.accept_signer || args.list;
     let change = if accepts { SignerChange::Accept } else { SignerChange::Refuse };
+    let backups = BackupsOf::target(&target, context);
     let talk = SourceTalk::new(json, args.how.yes, args.list);
     let target = talk.join(target.with_signer_change(change));
     if args.how.dry_run || args.list {
@@ -215,6 +225,7 @@ fn install_into(
             listed: args.list,
             untrusted: false,
             off: Vec::new(),
+            backups,
         });
     }
     let plan = plan(args, context, &target);
@@ -257,21 +268,18 @@ fn install_into(
         !context.metier.untrusted_installed(&target, &plan)?.is_empty()
     };
     let off = switched_off(context, &target, &plan);
-    Ok(Installed { dry_run: false, plan, listed: false, untrusted, off })
+    Ok(Installed { dry_run: false, plan, listed: false, untrusted, off, backups })
 }
 
 /// What landed and is switched off: a configuration can say so long before, as an approved request does.
-fn switched_off(
-    context: &Context,
-    target: &InstallTarget,
-    plan: &PlanView,
-) -> Vec<(String, String)> {
+fn switched_off(context: &Context, target: &InstallTarget, plan: &PlanView) -> Vec<SwitchedOff> {
     let source = if target.is_users() { Source::User } else { Source::Project };
     plan.landing()
         .filter_map(|skill| {
             let id = format!("{source}:{}", skill.name);
             let scope = context.metier.switched_off_in(&id)?;
-            Some((skill.name.clone(), switch::enable_command(context, scope, &id)))
+            let enable = switch::enable_command(context, scope, &id);
+            Some(SwitchedOff { name: skill.name.clone(), enable })
         })
         .collect()
 }
@@ -363,12 +371,13 @@ impl Output for Installed {
             for line in left_out_lines(&self.plan.left_out) {
                 print_note(&line);
             }
+            note_way_back(&self.plan, self.backups);
             if self.untrusted {
                 note_untrusted();
             }
-            for (name, command) in &self.off {
+            for SwitchedOff { name, enable } in &self.off {
                 let off = paint(YELLOW, "switched off");
-                print_note(&format!("{off}: {}; to use it: {command}", safe(name)));
+                print_note(&format!("{off}: {}; to use it: {enable}", safe(name)));
             }
             return Ok(());
         }

@@ -16,6 +16,7 @@ use crate::commands::switch;
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
+use crate::prompt;
 use crate::render::plan::{plan_lines, write_done};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
 use crate::render::table::Table;
@@ -154,7 +155,7 @@ fn approve(args: &ApproveArgs, context: &Context, json: bool) -> Result<Box<dyn 
     let plan = context.metier.plan_install(&target, &wanted);
     talk.end(&context.metier)?;
     let mut plan = plan?;
-    if !args.yes && crate::prompt::can_ask(json) {
+    if !args.yes && prompt::can_ask(json) {
         print_note(&who_and_why(&request));
     }
     let mut words = context.command_words();
@@ -252,9 +253,11 @@ impl Output for Shown {
         }
         out.flush()?;
         let id = safe(&self.request.id);
+        // Where no one can be asked, it needs a yes.
+        let yes = if prompt::can_ask(false) { "" } else { "--yes " };
         print_note(&paint(
             DIM,
-            format!("to install it, switched off: metier requests approve {id}"),
+            format!("to install it, switched off: metier requests approve {yes}{id}"),
         ));
         Ok(())
     }

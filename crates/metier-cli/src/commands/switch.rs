@@ -136,14 +136,15 @@ impl Output for Switched {
             print_note(&format!(
                 "{}: it stays off: {other}; `metier enable {flag} {}` changes that",
                 paint(YELLOW, "warning"),
-                safe(&self.id),
+                shell::quoted(&self.id),
             ));
         } else if !self.enabled {
             let flag = match self.scope {
                 Scope::Project => "--project ",
                 _ => "",
             };
-            let advice = format!("to switch it on again: metier enable {flag}{}", safe(&self.id));
+            let advice =
+                format!("to switch it on again: metier enable {flag}{}", shell::quoted(&self.id));
             print_note(&paint(DIM, advice));
         }
         if let Some(id) = &self.takes_over {

@@ -12,9 +12,9 @@ use crate::commands::plan_consent::{OnFindings, PlanQuestion, consent};
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
-use crate::render::plan::{plan_lines, write_done};
+use crate::render::plan::{BackupsOf, plan_lines, restore_commands, write_done};
+use crate::render::shell;
 use crate::render::style::{DIM, paint};
-use crate::render::{safe, shell};
 use crate::scope::ScopeArgs;
 
 /// Uninstall skills; a backup is kept, and `metier restore` restores it.
@@ -53,9 +53,8 @@ struct Uninstalled {
     dry_run: bool,
     #[serde(flatten)]
     plan: PlanView,
-    /// Whether they were the user's own, which a name alone does not say inside a project.
     #[serde(skip)]
-    is_users: bool,
+    backups: BackupsOf,
 }
 
 pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
@@ -70,10 +69,10 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
         Some(agent) => context.metier.plan_unlink(&target, &args.names, agent)?,
         None => context.metier.plan_uninstall(&target, &args.names, overwrite)?,
     };
-    let is_users = target.is_users() && context.metier.repository().is_some();
+    let backups = BackupsOf::target(&target, context);
     if args.dry_run {
         let plan = plan.view().clone();
-        return Ok(Box::new(Uninstalled { dry_run: true, plan, is_users }));
+        return Ok(Box::new(Uninstalled { dry_run: true, plan, backups }));
     }
     let mut words = context.command_words();
     words.push("uninstall --yes".to_owned());
@@ -96,7 +95,7 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
     };
     consent(&mut plan, &asked)?;
     let plan = context.metier.carry_out(plan)?;
-    Ok(Box::new(Uninstalled { dry_run: false, plan, is_users }))
+    Ok(Box::new(Uninstalled { dry_run: false, plan, backups }))
 }
 
 impl Output for Uninstalled {
@@ -116,10 +115,10 @@ impl Output for Uninstalled {
         write_done(&self.plan, out)?;
         out.flush()?;
         let is_gone = |skill: &&PlannedSkill| skill.action == PlannedAction::Remove;
-        if let Some(skill) = self.plan.skills.iter().find(is_gone) {
-            let source = if self.is_users { "user:" } else { "" };
-            let name = safe(&skill.name);
-            print_note(&paint(DIM, format!("to restore it: metier restore {source}{name}")));
+        let gone = self.plan.skills.iter().filter(is_gone);
+        let what = if gone.clone().count() == 1 { "it" } else { "them" };
+        if let Some(commands) = restore_commands(gone, self.backups) {
+            print_note(&paint(DIM, format!("to restore {what}: {commands}")));
         }
         Ok(())
     }

@@ -14,7 +14,9 @@ use crate::commands::plan_consent::{OnFindings, PlanQuestion, PlanSeen, consent}
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::{Output, print_note, write_json};
-use crate::render::plan::{left_out_lines, not_updated_lines, plan_lines, write_done};
+use crate::render::plan::{
+    BackupsOf, left_out_lines, not_updated_lines, note_way_back, plan_lines, write_done,
+};
 use crate::render::style::{DIM, paint};
 use crate::render::{count, shell};
 use crate::scope::ScopeArgs;
@@ -82,6 +84,8 @@ struct Updated {
     /// Whether what landed waits for `metier trust`.
     #[serde(skip)]
     untrusted: bool,
+    #[serde(skip)]
+    backups: BackupsOf,
 }
 
 pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
@@ -93,11 +97,12 @@ pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Bo
     request.overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
     let named = !args.all;
+    let backups = BackupsOf::target(&target, context);
     if args.dry_run {
         let plan = context.metier.preview_update(&target, &request);
         talk.end(&context.metier)?;
         let plan = plan?;
-        return Ok(Box::new(Updated { dry_run: true, plan, named, untrusted: false }));
+        return Ok(Box::new(Updated { dry_run: true, plan, named, untrusted: false, backups }));
     }
     let plan = context.metier.plan_update(&target, &request);
     talk.end(&context.metier)?;
@@ -126,7 +131,7 @@ pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Bo
         context.metier.trust_installed(&target, &plan)?;
     }
     let untrusted = !context.metier.untrusted_installed(&target, &plan)?.is_empty();
-    Ok(Box::new(Updated { dry_run: false, plan, named, untrusted }))
+    Ok(Box::new(Updated { dry_run: false, plan, named, untrusted, backups }))
 }
 
 impl Output for Updated {
@@ -159,6 +164,7 @@ impl Output for Updated {
         for line in left_out_lines(&self.plan.left_out) {
             print_note(&line);
         }
+        note_way_back(&self.plan, self.backups);
         if self.untrusted {
             note_untrusted();
         }

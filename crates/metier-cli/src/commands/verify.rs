@@ -12,6 +12,7 @@ use metier::pack::{
 use serde::Serialize;
 
 use crate::commands::asking::SourceTalk;
+use crate::commands::installed_target::installed_target;
 use crate::commands::verify_pack;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
@@ -104,7 +105,8 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context, json: bool) -> Result<Bo
         context.metier.verify_for_agent(agent, scope, &args.names, scan)?
     } else {
         let line = Arc::new(FetchLine::new());
-        let target = context.metier.install_target(scope)?.with_progress(line.clone());
+        let target = installed_target(None, &args.names, args.scope, context)?;
+        let target = target.with_progress(line.clone());
         let skills = context.metier.verify_installed(&target, &args.names, scan);
         line.clear();
         (target, skills?)

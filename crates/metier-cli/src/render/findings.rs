@@ -55,7 +55,12 @@ pub(crate) fn finding_lines(skill: &PlannedSkill) -> Vec<String> {
         let text = format!("  only {percent} % of its bytes could be inspected");
         lines.push(paint(YELLOW, text));
     }
-    lines.extend(skill.unread_programs.iter().map(|path| unread_program_line(path)));
+    let unread = &skill.unread_programs;
+    lines.extend(unread.iter().take(MAX_SHOWN).map(|path| unread_program_line(path)));
+    if unread.len() > MAX_SHOWN {
+        let more = count(unread.len() - MAX_SHOWN, "more program");
+        lines.push(paint(YELLOW, format!("  {more} not inspected to the end: see --json")));
+    }
     lines
 }
 

@@ -2,17 +2,20 @@
 //!
 //! The same text is the question before an installation and, in one line a skill, the answer after it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use metier::pack::{
-    LeftOut, LinkAction, PlanView, PlannedAction, PlannedLink, PlannedSkill, SkillChanges,
-    SourceKind, UncheckedSignature,
+    InstallTarget, LeftOut, LinkAction, PlanView, PlannedAction, PlannedLink, PlannedSkill,
+    SkillChanges, SourceKind, UncheckedSignature,
 };
 use metier::sign::{Signer, SignerTrust};
 
+use crate::context::Context;
+use crate::output::print_note;
 use crate::render::findings::finding_lines;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
-use crate::render::{bytes, count, fold_line, safe};
+use crate::render::{bytes, count, fold_line, safe, shell};
 
 /// How many names of a list are shown.
 const MAX_NAMED: usize = 10;
@@ -34,7 +37,8 @@ fn word(action: PlannedAction, done: bool) -> String {
 
 /// The lines of a plan that is to be carried out.
 pub(crate) fn plan_lines(view: &PlanView) -> Vec<String> {
-    let mut lines = Vec::new();
+    // Before the skills: however much a publisher lets be left out, what comes is read last.
+    let mut lines = left_out_lines(&view.left_out);
     for skill in view.skills.iter().filter(|skill| skill.is_change()) {
         lines.push(head(skill));
         // What stays as it is was shown when it was installed.
@@ -47,7 +51,6 @@ pub(crate) fn plan_lines(view: &PlanView) -> Vec<String> {
     if kept > 0 {
         lines.push(paint(DIM, format!("{} unchanged", count(kept, "skill"))));
     }
-    lines.extend(left_out_lines(&view.left_out));
     lines
 }
 
@@ -113,7 +116,7 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     lines.extend(skill.signer.as_ref().map(|signer| format!("  {}", signer_line(signer))));
     lines.extend(skill.unchecked.iter().map(|it| format!("  {}", unchecked_line(it))));
     lines.push(format!("  {}", paint(DIM, skill.tree)));
-    if skill.overrides.is_some() {
+    if skill.overrides.is_some() && skill.action != PlannedAction::Add {
         let what = paint(YELLOW, "what stands there");
         lines.push(format!("  {what} goes to a backup"));
     }
@@ -157,6 +160,10 @@ pub(crate) fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
     let mut lines = Vec::new();
     if !skill.kept_files.is_empty() {
         lines.push(format!("  your files come along: {}", named(&skill.kept_files)));
+    }
+    if !skill.not_copied.is_empty() {
+        let only = paint(YELLOW, "no files, and not copied");
+        lines.push(format!("  {only}: {}", named(&skill.not_copied)));
     }
     let is_said = |file: &&String| {
         skill.changes.as_ref().is_some_and(|changes| changes.removed.contains(*file))
@@ -232,12 +239,65 @@ pub(crate) fn not_updated_lines(view: &PlanView) -> Vec<String> {
     lines
 }
 
-/// What was left out, a line for each.
+/// What was left out: a line for each, where it is not one of many caches of the same name.
 pub(crate) fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
     let note = paint(YELLOW, "left out");
-    // All of them: a secret that stayed behind, or a file that is missing later, may be the last one.
-    let line = |it: &LeftOut| format!("{note}: {} ({})", safe(&it.path), it.reason.text());
-    left_out.iter().map(line).collect()
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in left_out.iter().filter_map(LeftOut::counted_as) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut lines = Vec::new();
+    for left in left_out {
+        let reason = left.reason.text();
+        let counted = left.counted_as().and_then(|name| Some((counts.remove(&name)?, name)));
+        match counted {
+            Some((number @ 2.., name)) => {
+                lines.push(format!("{note}: {number} times {} ({reason})", safe(&name)));
+            }
+            // Said with the first one.
+            None if left.counted_as().is_some() => {}
+            _ => lines.push(format!("{note}: {} ({reason})", safe(&left.path))),
+        }
+    }
+    lines
+}
+
+/// The commands that restore these skills from their backups; `None` where there is none.
+pub(crate) fn restore_commands<'s>(
+    skills: impl Iterator<Item = &'s PlannedSkill>,
+    backups: BackupsOf,
+) -> Option<String> {
+    let source = if backups == BackupsOf::UserInProject { "user:" } else { "" };
+    let command = |skill: &PlannedSkill| {
+        format!("metier restore {}", shell::quoted(&format!("{source}{}", skill.name)))
+    };
+    let commands: Vec<String> = skills.map(command).collect();
+    (!commands.is_empty()).then(|| commands.join("; "))
+}
+
+/// Whose backups a name has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BackupsOf {
+    /// Those of here.
+    Here,
+    /// The user's own, which a name alone does not mean inside a project.
+    UserInProject,
+}
+
+impl BackupsOf {
+    pub(crate) fn target(target: &InstallTarget, context: &Context) -> Self {
+        let is_elsewhere = target.is_users() && context.metier.repository().is_some();
+        if is_elsewhere { Self::UserInProject } else { Self::Here }
+    }
+}
+
+/// How to go back to what was replaced.
+pub(crate) fn note_way_back(view: &PlanView, backups: BackupsOf) {
+    let is_replaced = |skill: &&PlannedSkill| skill.action == PlannedAction::Replace;
+    let replaced = view.skills.iter().filter(is_replaced);
+    if let Some(commands) = restore_commands(replaced.take(MAX_NAMED), backups) {
+        print_note(&paint(DIM, format!("to go back: {commands}")));
+    }
 }
 
 fn named(names: &[String]) -> String {

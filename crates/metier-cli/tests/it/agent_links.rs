@@ -187,3 +187,19 @@ fn a_folder_that_can_hold_no_link_stops_the_installation_before_anything_changes
         assert_eq!(output.code, 0, "{next:?}: {output:?}");
     }
 }
+
+#[test]
+fn a_copy_that_takes_the_place_of_a_link_is_no_link_in_the_lock() {
+    let home = linked();
+    let args = ["install", "src", "--agent", "claude", "--yes"];
+    assert_eq!(code_of(&home, &args), "already-exists");
+    assert_eq!(run(&home, &[&args[..], &["--force"]].concat()).code, 0);
+    assert!(!link(&home, "claude").is_symlink());
+    is_link_to_the_copy(&home, "codex");
+    let lock = fs::read_to_string(home.project().join(".agent/skills.lock.json")).expect("there");
+    assert!(lock.contains("codex") && !lock.contains("claude"), "{lock}");
+    for args in [&["verify"][..], &["verify", "--agent", "claude"]] {
+        let output = run(&home, args);
+        assert!(output.code == 0 && !output.stdout.contains("link"), "{output:?}");
+    }
+}

@@ -106,9 +106,15 @@ fn the_lock_is_installed_again_when_the_branch_and_the_tag_have_moved_on() {
     assert!(text.contains("Fill PDF forms."), "exactly what was locked");
     assert_eq!(run(&home, &["install", "--locked", "--yes"]).code, 0, "and again");
 
-    let (exit, code, said) = error_code(&home, &["install", &tag, "--skill", "pdf", "--yes"]);
-    assert_eq!((exit, code.as_str()), (1, "already-exists"), "a tag that moved is not followed");
-    assert!(said.contains("tag that has been moved"), "{said}");
+    // A clone has the lock, and often not the folder.
+    for is_there in [true, false] {
+        if !is_there {
+            fs::remove_dir_all(home.project().join(".agent/skills/pdf")).expect("removes");
+        }
+        let (exit, code, said) = error_code(&home, &["install", &tag, "--skill", "pdf", "--yes"]);
+        assert_eq!((exit, code.as_str()), (1, "already-exists"), "a moved tag is not followed");
+        assert!(said.contains("tag that has been moved") && said.contains("publisher"), "{said}");
+    }
     assert_eq!(run(&home, &["install", &tag, "--skill", "pdf", "--yes", "--force"]).code, 0);
     assert_eq!(run(&home, &["install", &branch, "--skill", "csv", "--yes"]).code, 0, "a branch is");
     for name in ["pdf", "csv"] {
@@ -632,4 +638,26 @@ fn plugins_that_a_repository_lists_are_installed_from_it_or_from_where_they_are(
         json(&home, &["install", &server.url("repo/.git"), "--plugin", "far", "--yes", "--json"]);
     assert_eq!(done["skills"][0]["source"], server.url("other/.git"));
     assert_eq!(files_below(&home.project().join(".agent/skills/far")), ["SKILL.md"]);
+}
+
+#[test]
+fn edits_of_skills_that_are_locked_at_different_commits_are_shown_line_by_line() {
+    let (home, repository) = with_repository();
+    let server = GitServer::daemon(&served(&home));
+    let allow = format!(r#"{{"sources": {{"allow": ["git://{}"]}}}}"#, server.address());
+    home.write("home/.agent/config.json", allow);
+    let url = server.url("repo/.git");
+    assert_eq!(run(&home, &["install", &url, "--skill", "pdf", "--yes"]).code, 0);
+    for name in ["pdf", "csv"] {
+        home.skill(&format!("served/repo/skills/{name}"), name, "Something else.");
+    }
+    repository.commit();
+    assert_eq!(run(&home, &["install", &url, "--skill", "csv", "--yes"]).code, 0);
+    for name in ["pdf", "csv"] {
+        let path = home.project().join(format!(".agent/skills/{name}/SKILL.md"));
+        let text = fs::read_to_string(&path).expect("there");
+        fs::write(path, text + "edited\n").expect("writes");
+    }
+    let output = run(&home, &["diff", "pdf", "csv", "--local"]);
+    assert_eq!(output.stdout.matches("+edited").count(), 2, "{output:?}");
 }

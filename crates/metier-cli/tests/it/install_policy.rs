@@ -190,3 +190,54 @@ fn a_person_allows_a_host_once_or_always() {
     assert_eq!(config["sources"]["allow"], json!([format!("http://{}", server.address())]));
     assert_eq!(run(&home, &["install", &url, "--list"]).code, 0, "and is not asked again");
 }
+
+#[test]
+fn a_denied_directory_comes_along_with_nothing_and_stops_no_other() {
+    let home = TestHome::new();
+    home.skill("served/evil", "evil", "Harms.");
+    home.skill("served/other", "other", "Works.");
+    home.write(
+        "served/good/SKILL.md",
+        "---\nname: good\ndescription: Works.\nmetadata:\n  metier.requires: evil\n---\n\nText.\n",
+    );
+    let here = home.project().join(".agent/skills");
+    assert_eq!(run(&home, &["install", "../served", "--skill", "other,evil", "--yes"]).code, 0);
+    let served = home.path().canonicalize().expect("real").join("served/evil");
+    home.write("home/.agent/config.json", sources(None, &[&served.to_string_lossy()]));
+    // What is installed and denied since stays, and the skill beside it is updated.
+    home.skill("served/other", "other", "Works better.");
+    let output = run(&home, &["update", "other", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    home.skill("served/other", "other", "Works best.");
+    let states = run(&home, &["outdated", "--json"]).json()["skills"].clone();
+    assert_eq!(
+        (&states[0]["state"], &states[1]["state"]),
+        (&json!("unusable"), &json!("outdated"))
+    );
+    let output = run(&home, &["update", "--all", "--yes", "--json"]);
+    let not_updated = &output.json()["not_updated"];
+    assert_eq!(
+        (&not_updated[0]["name"], &not_updated[0]["code"]),
+        (&json!("evil"), &json!("source-denied"))
+    );
+    let text = fs::read_to_string(here.join("other/SKILL.md")).expect("there");
+    assert!(text.contains("Works best."), "{text}");
+    // A skill that needs it does not bring it.
+    assert_eq!(run(&home, &["uninstall", "evil", "--yes"]).code, 0);
+    let output = run(&home, &["install", "../served", "--skill", "good", "--yes", "--json"]);
+    assert_eq!(code(&output), (3, "source-denied".to_owned()), "{output:?}");
+    assert!(!here.join("evil").exists() && !here.join("good").exists());
+    let alone = ["install", "../served", "--skill", "good", "--no-deps", "--yes"];
+    assert_eq!(run(&home, &alone).code, 0);
+    home.write("served/good/notes.md", "More.\n");
+    assert_eq!(run(&home, &["update", "good", "--yes"]).code, 0);
+    assert!(here.join("good/notes.md").exists() && !here.join("evil").exists());
+}
+
+#[test]
+fn a_query_does_not_pass_for_a_path_that_is_allowed() {
+    let home = TestHome::new();
+    home.write("home/.agent/config.json", sources(Some(&["example.invalid/*/good"]), &[]));
+    let denied = ["install", "https://example.invalid/evil.zip?/good", "--json"];
+    assert_eq!(code(&run(&home, &denied)), (3, "source-not-allowed".to_owned()));
+}

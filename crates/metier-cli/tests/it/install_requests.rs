@@ -135,6 +135,10 @@ fn the_command_that_is_printed_switches_what_landed_on() {
     let output = run(&home, &["requests", "approve", &request.id, "--yes"]);
     let command = "metier enable --project project:pdf";
     assert!(output.stderr.contains(command), "{output:?}");
+    let other = file(&home, &["csv"]);
+    let shown = run(&home, &["requests", "show", &other.id]);
+    let advice = format!("metier requests approve --yes {}", other.id);
+    assert!(shown.stderr.contains(&advice), "no one can be asked here: {shown:?}");
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     assert_eq!(run(&home, &words).code, 0);
     let listing = json(&home, &["list", "--all", "--json"]);
@@ -165,4 +169,8 @@ fn an_installation_of_what_a_request_left_switched_off_says_so() {
     assert_eq!(output.code, 0, "{output:?}");
     let said = "switched off: pdf; to use it: metier enable --project project:pdf";
     assert!(output.stderr.contains(said), "{output:?}");
+    assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0);
+    let done = json(&home, &["install", "packs", "--skill", "pdf", "--yes", "--json"]);
+    assert_eq!(done["off"][0]["name"], "pdf", "{done}");
+    assert_eq!(done["off"][0]["enable"], "metier enable --project project:pdf", "{done}");
 }

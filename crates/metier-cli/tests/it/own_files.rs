@@ -92,3 +92,16 @@ fn uninstalling_says_what_goes_to_the_backup_with_the_skill() {
     assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert!(home.project().join(".agent/skills/pdf/.env").exists());
 }
+
+#[test]
+fn a_socket_beside_what_a_person_keeps_stays_behind_and_is_named() {
+    let home = with_own_files();
+    let socket = home.project().join(".agent/skills/pdf/.git/watch.ipc");
+    let _listener = std::os::unix::net::UnixListener::bind(socket).expect("a socket");
+    home.write("project/src/pdf/data.txt", "2");
+    let output = run(&home, &["update", "pdf", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("no files, and not copied: .git/watch.ipc"), "{output:?}");
+    assert!(home.project().join(".agent/skills/pdf/.git/HEAD").exists());
+    assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0);
+}

@@ -166,9 +166,18 @@ fn in_a_project_a_backup_of_the_users_own_folder_is_restored_only_by_its_id() {
     let (exit, code, said) = code_of(&home, &["restore", "a", "--yes"]);
     assert_eq!((exit, code.as_str()), (1, "other-place"), "{said}");
     assert!(said.contains("metier restore --yes user:a"), "{said}");
+    // The plan says what the command would say.
+    let (exit, code, _) = code_of(&home, &["restore", "a", "--dry-run"]);
+    assert_eq!((exit, code.as_str()), (1, "other-place"));
     assert!(!home.home().join(".agent/skills/a").exists());
+    assert_eq!(run(&home, &["restore", "user:a", "--dry-run"]).code, 0);
     assert_eq!(run(&home, &["restore", "user:a", "--yes"]).code, 0);
     assert!(home.home().join(".agent/skills/a/SKILL.md").exists());
+    assert_eq!(run(&home, &["delete", "a", "--yes"]).code, 0);
+    home.skill("home/.agent/skills/a", "a", "Another.");
+    let real = code_of(&home, &["restore", "user:a", "--yes"]);
+    assert_eq!((real.0, real.1.as_str()), (1, "already-exists"), "{real:?}");
+    assert_eq!(code_of(&home, &["restore", "user:a", "--dry-run"]), real);
 }
 
 #[test]
@@ -190,6 +199,13 @@ fn an_installed_skill_is_uninstalled_and_not_deleted() {
     assert_eq!(run(&home, &["install", "../src/a", "--user", "--yes"]).code, 0);
     let refused = run(&home, &["delete", "a", "--yes"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("metier uninstall a"), "{refused:?}");
+    assert!(refused.stderr.contains("metier uninstall --user a"), "{refused:?}");
     assert!(home.path().join("home/.agent/skills/a").exists());
+    // In another agent's folder too the advice works.
+    assert_eq!(run(&home, &["uninstall", "--user", "a", "--yes"]).code, 0);
+    let agent = ["--user", "--agent", "claude"];
+    assert_eq!(run(&home, &[&["install", "../src/a", "--yes"][..], &agent].concat()).code, 0);
+    let refused = run(&home, &["delete", "user:a", "--yes"]);
+    assert!(refused.stderr.contains("metier uninstall --user --agent claude a"), "{refused:?}");
+    assert_eq!(run(&home, &[&["uninstall", "a", "--yes"][..], &agent].concat()).code, 0);
 }

@@ -6,7 +6,7 @@ use std::fs;
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::support::{answer_on_terminal, json, keys, run, run_in, shown};
+use crate::support::{answer_on_terminal, files_below, json, keys, run, run_in, shown};
 
 fn with_pack() -> TestHome {
     let home = TestHome::new();
@@ -216,4 +216,67 @@ fn what_is_for_the_user_is_the_users() {
     assert_eq!(run(&home, &["verify", "--user"]).code, 0);
     assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0, "found where it is");
     assert!(!home.home().join(".agent/skills/pdf").exists());
+}
+
+#[test]
+fn a_project_that_is_a_skill_does_not_install_what_is_installed() {
+    let home = TestHome::new();
+    home.write("project/SKILL.md", "---\nname: p1\ndescription: The project.\n---\n\nText.\n");
+    for _ in 0..2 {
+        let output = run(&home, &["install", ".", "--yes"]);
+        assert_eq!(output.code, 0, "{output:?}");
+    }
+    home.write("project/notes.md", "More.\n");
+    for _ in 0..2 {
+        let output = run(&home, &["update", "--all", "--yes"]);
+        assert_eq!(output.code, 0, "{output:?}");
+    }
+    let installed = home.project().join(".agent/skills");
+    assert_eq!(files_below(&installed), ["p1/SKILL.md", "p1/notes.md"]);
+    assert!(!installed.join("p1/.agent").exists());
+    // Nor does it matter what a skill there holds.
+    home.write("project/.agent/skills/mine/con.txt", "x");
+    let output = run(&home, &["install", ".", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+}
+
+#[test]
+fn what_is_left_out_is_said_before_the_skills_and_caches_are_counted() {
+    let home = TestHome::new();
+    home.skill("src/pdf", "pdf", "Fill PDF forms.");
+    for number in 0..300 {
+        home.write(&format!("src/pdf/x{number}.pyc"), "x");
+    }
+    home.write("src/pdf/a/__pycache__/x", "x");
+    home.write("src/pdf/a/.env", "KEY=1\n");
+    let output = run(&home, &["install", "../src", "--dry-run"]);
+    let lines: Vec<&str> = output.stdout.lines().take(4).collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "left out: pdf/a/.env (may hold secrets)",
+            "left out: pdf/a/__pycache__ (a cache)",
+            "left out: 300 times *.pyc (a cache)",
+        ]
+    );
+    assert!(lines[3].starts_with("install pdf"), "{output:?}");
+}
+
+#[test]
+fn each_skill_that_is_uninstalled_has_its_way_back() {
+    let home = TestHome::new();
+    home.skill("src/a", "a", "Works.");
+    home.skill("src/b", "b", "Works.");
+    assert_eq!(run(&home, &["install", "../src", "--yes"]).code, 0);
+    let output = run(&home, &["uninstall", "a", "b", "--yes"]);
+    let said = "to restore them: metier restore a; metier restore b";
+    assert!(output.stderr.contains(said), "{output:?}");
+    // And what is replaced, in whose folder ever it is.
+    assert_eq!(run(&home, &["install", "../src/a", "--user", "--yes"]).code, 0);
+    home.skill("src/a", "a", "Works better.");
+    let output = run(&home, &["update", "a", "--yes"]);
+    assert!(output.stderr.contains("to go back: metier restore user:a"), "{output:?}");
+    let output = run(&home, &["verify", "a"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("a  unchanged"), "{output:?}");
 }

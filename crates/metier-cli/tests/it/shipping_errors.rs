@@ -135,3 +135,61 @@ fn what_is_trusted_is_not_called_untrusted_when_it_comes_back() {
     let back = run(&home, &["install", "--yes"]);
     assert!(format!("{}{}", back.stdout, back.stderr).contains("not trusted yet"), "{back:?}");
 }
+
+#[test]
+fn another_source_takes_a_name_only_by_force_although_the_folder_is_missing() {
+    let home = TestHome::new();
+    home.skill("one/a", "a", "First.");
+    home.skill("two/a", "a", "Second.");
+    assert_eq!(run(&home, &["install", "../one", "--yes"]).code, 0);
+    fs::remove_dir_all(home.project().join(".agent/skills/a")).expect("removes");
+    let output = run(&home, &["install", "../two", "--yes", "--json"]);
+    assert_eq!((output.code, &output.json()["error"]["code"]), (1, &"already-exists".into()));
+    let output = run(&home, &["install", "../two", "--yes", "--force"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    // The same files are no surprise, wherever they come from.
+    fs::remove_dir_all(home.project().join(".agent/skills/a")).expect("removes");
+    home.skill("three/a", "a", "Second.");
+    assert_eq!(run(&home, &["install", "../three", "--yes"]).code, 0);
+}
+
+#[test]
+fn what_stands_where_a_change_is_made_is_named() {
+    let home = TestHome::new();
+    home.skill("src/a", "a", "Works.");
+    let (skills, records) = ("project/.agent/skills", "project/.agent");
+    let elsewhere = home.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    for (place, is_file) in [
+        (format!("{skills}/.metier-commit"), true),
+        (format!("{skills}/.metier-staging"), true),
+        (format!("{records}/.skills.lock.json.lock"), false),
+    ] {
+        let path = home.path().join(&place);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        for is_link in [false, true] {
+            match (is_link, is_file) {
+                (true, _) => std::os::unix::fs::symlink(&elsewhere, &path).expect("a link"),
+                (false, true) => fs::write(&path, "x").expect("a file"),
+                (false, false) => fs::create_dir(&path).expect("a folder"),
+            }
+            let output = run(&home, &["install", "../src", "--yes", "--json"]);
+            let error = &output.json()["error"];
+            assert_eq!((output.code, &error["code"]), (1, &"bad-target".into()), "{output:?}");
+            let message = error["message"].as_str().expect("said");
+            let what = if is_link { "it is a link" } else { "it is not a" };
+            assert!(message.contains(&place) && message.contains(what), "{message}");
+            assert!(error["help"].as_str().is_some_and(|it| it.contains("remove it")), "{error}");
+            remove(&path);
+        }
+    }
+    assert_eq!(run(&home, &["install", "../src", "--yes"]).code, 0);
+}
+
+fn remove(path: &std::path::Path) {
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir(path).expect("removes");
+    } else {
+        fs::remove_file(path).expect("removes");
+    }
+}

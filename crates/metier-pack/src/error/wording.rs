@@ -3,9 +3,12 @@
 
 use std::fmt;
 
+use metier_skill::text::shell_word;
+
 use super::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill};
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::left_out::LeftOut;
+use crate::target::is_of_a_change;
 
 /// How many findings a message names.
 const MAX_NAMED: usize = 5;
@@ -57,6 +60,9 @@ impl PackError {
             Self::ManifestMismatch { .. } => "nothing was installed; get the archive again".to_owned(),
             Self::InTheWay(obstacles) => in_the_way_help(obstacles).to_owned(),
             Self::TargetChanged(_) => "run the command again to see a new plan".to_owned(),
+            Self::BadTarget { path, .. } if is_of_a_change(path) => {
+                "it may have come with a clone: remove it, and try again".to_owned()
+            }
             Self::BadTarget { .. } => "replace it by a folder of your own, and try again".to_owned(),
             Self::Busy(_) => "wait for the other process, and try again".to_owned(),
             Self::BadRecord { .. } => {
@@ -68,7 +74,9 @@ impl PackError {
                     .to_owned()
             }
             Self::LockMismatch { name, source } => format!(
-                "to accept what it gives now: metier install {source} --skill {name}"
+                "to accept what it gives now: metier install {} --skill {}",
+                shell_word(source),
+                shell_word(name)
             ),
             Self::NotInstalled { .. } => {
                 "`metier list` shows the skills; one that Metier did not install is removed by `metier delete`"
@@ -107,6 +115,8 @@ fn in_the_way_help(obstacles: &[Obstacle]) -> &'static str {
     let is_any = |reason: ObstacleReason| obstacles.iter().any(|it| it.reason == reason);
     if is_any(ObstacleReason::InstalledCopy) {
         "uninstall the copy first: metier uninstall NAME --agent AGENT"
+    } else if is_any(ObstacleReason::Moved) {
+        "ask the publisher; --force takes what the tag means now, and keeps a backup of what is there"
     } else if is_any(ObstacleReason::OtherSpelling) {
         "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
     } else {

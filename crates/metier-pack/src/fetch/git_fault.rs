@@ -53,6 +53,20 @@ pub enum GitFault {
     Failed(String),
 }
 
+/// What git, curl and ssh say of a host that cannot be reached.
+const UNREACHABLE: &[&str] = &[
+    "Could not resolve host",
+    "unable to look up",
+    "Failed to connect",
+    "Couldn't connect",
+    "unable to connect to",
+    "Connection refused",
+    "Connection timed out",
+    "Network is unreachable",
+    "No route to host",
+    "Operation timed out",
+];
+
 impl GitFault {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
@@ -123,29 +137,24 @@ impl GitFault {
     /// What the end of git's standard error means.
     pub(super) fn of_words(words: &str) -> Self {
         let has = |needles: &[&str]| needles.iter().any(|needle| words.contains(needle));
+        // What ssh said is the reason, and git's own last words are none.
+        let lines = words.lines().map(str::trim);
+        let lines = lines
+            .take_while(|line| !line.contains("Could not read from remote"))
+            .filter(|line| !line.is_empty());
         let line = || {
-            let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-            let reported =
-                lines.clone().find(|line| line.starts_with("fatal:")).or_else(|| lines.next_back());
+            let is_fatal = |line: &&str| line.starts_with("fatal:");
+            let reported = lines.clone().find(is_fatal).or_else(|| lines.clone().last());
             reported.unwrap_or("it gave no reason").trim_start_matches("fatal: ").to_owned()
         };
         if has(&["Host key verification failed"]) {
             return Self::UnknownHostKey;
         }
-        if has(&[
-            "Could not resolve host",
-            "Could not resolve hostname",
-            "unable to look up",
-            "Failed to connect",
-            "Couldn't connect",
-            "unable to connect to",
-            "Connection refused",
-            "Connection timed out",
-            "Network is unreachable",
-            "No route to host",
-            "Operation timed out",
-        ]) {
-            return Self::Unreachable(line());
+        if has(UNREACHABLE) {
+            // Of a host with several addresses, the first: `unable to connect to` ends with a colon.
+            let says_why = |line: &&str| UNREACHABLE.iter().any(|needle| line.contains(needle));
+            let said: Vec<&str> = lines.clone().filter(says_why).take(2).collect();
+            return Self::Unreachable(said.join(" ").trim_start_matches("fatal: ").to_owned());
         }
         if has(&["Permission denied (", "Too many authentication failures"]) {
             return Self::KeyRefused;
@@ -255,6 +264,22 @@ mod tests {
             ("", "git-failed"),
         ] {
             assert_eq!(GitFault::of_words(words).code(), code, "{words}");
+        }
+        for (words, said) in [
+            (
+                "fatal: unable to connect to h:\nh[0: 127.0.0.1]: errno=Connection refused\n",
+                "the host cannot be reached: unable to connect to h: h[0: 127.0.0.1]: errno=Connection refused",
+            ),
+            (
+                "ssh: connect to host h port 22: Connection refused\r\nfatal: Could not read from remote repository.\n",
+                "the host cannot be reached: ssh: connect to host h port 22: Connection refused",
+            ),
+            (
+                "sh: git-upload-pack: not found\nfatal: Could not read from remote repository.\n\nPlease make sure",
+                "git failed: sh: git-upload-pack: not found",
+            ),
+        ] {
+            assert_eq!(GitFault::of_words(words).to_string(), said);
         }
         // Who came by ssh is not sent to ssh.
         let help = GitFault::of_words("git@h: Permission denied (publickey).").help();

@@ -15,7 +15,18 @@ use super::fault::{FetchError, FetchFault};
 use crate::source::{SourcePlace, SourceUrl};
 
 /// Whether a host may be reached; else why not. Asked about every redirect and every host that a list names.
-pub type PlaceJudge = dyn Fn(&SourcePlace) -> Result<(), String> + Send + Sync;
+pub type PlaceJudge = dyn Fn(&SourcePlace, PlaceRole) -> Result<(), String> + Send + Sync;
+
+/// What a host is to the source that is fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlaceRole {
+    /// The source leads there.
+    LedTo,
+    /// It is a part of the source, which was judged under the name that people give it: only a rule that names this
+    /// host says more.
+    PartOfSource,
+}
 
 /// What a fetch over the network is given.
 #[derive(Clone)]
@@ -67,7 +78,9 @@ impl<'a> Web<'a> {
         let client =
             WebClient::new(cancel.clone()).map_err(|error| FetchError::of_web(source, error))?;
         let mut client = client.with_times(settings.times).with_judge(Box::new(move |url| {
-            if admitted.contains(&authority(url)) { Ok(()) } else { judge(&place_of(url)) }
+            let is_part = admitted.contains(&authority(url));
+            let role = if is_part { PlaceRole::PartOfSource } else { PlaceRole::LedTo };
+            judge(&place_of(url), role)
         }));
         client.name_host(home);
         Ok(Self { client, cancel, source: source.to_owned(), progress })

@@ -111,6 +111,15 @@ pub(super) fn decoded(path: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// The same part by part. One in which a `/` would appear stays as it is: to a server it may be one name.
+pub(super) fn decoded_parts(path: &str) -> String {
+    let part = |part: &str| {
+        let decoded = decoded(part);
+        if decoded.contains('/') { part.to_owned() } else { decoded }
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
 fn split_port(authority: &str) -> Result<(String, Option<u16>), &'static str> {
     let is_v6 = authority.starts_with('[');
     let end = if is_v6 { authority.find(']').map(|at| at + 1) } else { authority.find(':') };

@@ -625,3 +625,24 @@ fn a_tag_that_gave_way_to_a_branch_of_its_name_is_moved() {
     let refused = target.plan_install(&home.request("./src#v1")).expect_err("moved");
     assert_eq!(refused.code(), "already-exists");
 }
+
+#[test]
+fn a_change_that_another_process_finishes_meanwhile_is_none_of_someone_else() {
+    let home = Home::new();
+    let target = home.target().expect("a target");
+    let commit = home.path("project/.agent/skills/.metier-commit");
+    home.write("project/.agent/skills/.metier-commit/journal.json", "{}");
+    let error = target.recover().expect_err("no seal");
+    assert_eq!(error.code(), "bad-target");
+    assert!(error.help().contains("come with a clone"), "{}", error.help());
+    let lock = home.path("project/.agent/.skills.lock.json.lock");
+    let lock = metier_fs::FileLock::take(&lock, std::time::Duration::ZERO).expect("free");
+    let reader = std::thread::spawn(move || target.recover());
+    // Whether it has seen the journal by now or not, it waits for its writer.
+    for _ in 0..1000 {
+        assert!(fs::read_dir(&commit).is_ok() && !reader.is_finished());
+    }
+    fs::remove_dir_all(&commit).expect("the writer is done");
+    drop(lock);
+    reader.join().expect("ends").expect("nothing is wrong");
+}

@@ -24,10 +24,10 @@ const FOLDER: &str = "skill";
 const COPY: &str = "copy";
 /// A directory that is moved to see whether it can be.
 const PROBE: &str = "probe";
-/// Held while a backup has no record yet.
+/// Held while a backup has no record yet, or waits for a skill that comes without a journal.
 const LOCK: &str = ".lock";
-/// Each holds it for one small file.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Each holds it for one small file, or for the move of one skill, which may have to be copied.
+const LOCK_TIMEOUT: Duration = Duration::from_mins(2);
 /// The largest record that is read; one of ours has at most 10,000 files.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
@@ -200,7 +200,9 @@ impl Backups {
         now: SystemTime,
     ) -> Result<(Backup, Option<PathBuf>), ManageError> {
         let path = deletion.path.clone();
-        let backup = self.prepare(deletion, now)?;
+        // Until the skill is in it, a recovery would take the backup for one that a killed process left.
+        let lock = self.lock()?;
+        let backup = self.prepare_locked(deletion, now, &lock)?;
         let dir = self.folder.join(&backup.id);
         match move_whole(&path, &dir.join(FOLDER)).map_err(ManageError::io(&path)) {
             Ok(MoveResult::Copied { left }) => Ok((backup, left)),
@@ -219,11 +221,19 @@ impl Backups {
     ///
     /// [`ManageError`]; then nothing is left of it.
     pub fn prepare(&self, deletion: Deletion, now: SystemTime) -> Result<Backup, ManageError> {
+        // A directory without its record says of no folder that it is its own.
+        let lock = self.lock()?;
+        self.prepare_locked(deletion, now, &lock)
+    }
+
+    fn prepare_locked(
+        &self,
+        deletion: Deletion,
+        now: SystemTime,
+        _: &FileLock,
+    ) -> Result<Backup, ManageError> {
         let time = metier_fs::utc_text(now);
         let stamp: String = time.chars().take(19).filter(char::is_ascii_digit).collect();
-        create_private_dir(&self.folder).map_err(ManageError::io(&self.folder))?;
-        // A directory without its record says of no folder that it is its own.
-        let _lock = self.lock()?;
         let dir = make_dir_for(&self.folder, &format!("{stamp}-"))
             .map_err(ManageError::io(&self.folder))?;
         let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -255,7 +265,7 @@ impl Backups {
     /// Copies the skill at `from` into the prepared backup `id`, which then needs no room any more to be filled.
     pub fn copy_ahead(&self, id: &str, from: &Path) -> Result<(), ManageError> {
         let copy = self.folder.join(id).join(COPY);
-        copy_whole(from, &copy).map_err(ManageError::io(copy))
+        copy_whole(from, &copy).map(|_| ()).map_err(ManageError::io(copy))
     }
 
     /// Forgets what was copied ahead into the prepared backup `id`.
@@ -322,6 +332,7 @@ impl Backups {
     }
 
     fn lock(&self) -> Result<FileLock, ManageError> {
+        create_private_dir(&self.folder).map_err(ManageError::io(&self.folder))?;
         let path = self.folder.join(LOCK);
         FileLock::take(&path, LOCK_TIMEOUT).map_err(|error| match error {
             LockError::Io(error) => ManageError::Io { path, error },

@@ -2,7 +2,9 @@
 //! Moving is `metier-pack`'s for a skill with records, and `metier-registry`'s for others.
 
 use std::io::{self, Write};
+use std::path::Path;
 
+use metier::fs::entry_kind;
 use metier::pack::{Overwrite, PlanView, PlannedSkill, SignerChange};
 use metier::registry::manage::{Backup, Backups, ManageError};
 use metier::skill::Source;
@@ -57,10 +59,14 @@ pub(super) fn run(
     let signer = if asked.accept_signer { SignerChange::Accept } else { SignerChange::Refuse };
     let plan = context.metier.plan_restore(backup, overwrite, signer)?;
     let mut restored = RestoredSkill::of(backup, plan.as_ref().map(|plan| plan.view()));
+    check_place(backup, asked, context)?;
     if asked.dry_run {
+        let path = Path::new(&backup.path);
+        if plan.is_none() && entry_kind(path).is_some() {
+            return Err(occupied(ManageError::Exists(path.to_owned())));
+        }
         return Ok(RestoredSkill { dry_run: true, ..restored });
     }
-    check_place(backup, asked, context)?;
     // One that was installed comes back with its records.
     if let Some(mut plan) = plan {
         let question = PlanQuestion {
@@ -100,6 +106,7 @@ fn command(asked: &RestoreRequest<'_>, what: &str, context: &Context) -> String 
     let mut words = context.command_words();
     words.push("restore --yes".to_owned());
     words.extend(asked.force.then(|| "--force".to_owned()));
+    words.extend(asked.accept_signer.then(|| "--accept-signer".to_owned()));
     words.push(shell::quoted(what));
     words.join(" ")
 }
@@ -184,7 +191,8 @@ impl Output for RestoredSkill {
         out.flush()?;
         if self.replaced {
             let name = self.skill.strip_prefix("project:").unwrap_or(&self.skill);
-            let note = format!("what stood there is in a backup: metier restore {}", safe(name));
+            let note =
+                format!("what stood there is in a backup: metier restore {}", shell::quoted(name));
             print_note(&paint(DIM, note));
         }
         if let Some(left) = &self.left {
