@@ -254,6 +254,15 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, Unknown
     if let Some(card) = found.filter(|card| card.offered || card.shadowed && is_by_source) {
         return Ok(card);
     }
+    let elsewhere = state.setup.skill(&skill.name).filter(|card| card.offered);
+    if let Some(card) = elsewhere.filter(|_| skill.source.is_some()) {
+        let words = format!(
+            "There is no skill `{}`, but there is `{}`: select it with that source, or with none.",
+            label(&skill.text(), NAME_CHARS),
+            card.id
+        );
+        return Err(UnknownSkill { words, near: true });
+    }
     if let Some(words) = not_a_skill(state, &skill.name) {
         return Err(UnknownSkill { words, near: true });
     }

@@ -55,6 +55,11 @@ impl<'b> Readings<'b> {
     }
 }
 
+/// Whether bytes begin with the mark of UTF-16.
+pub(crate) fn says_utf16(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
+}
+
 /// The text of units of two bytes. A last byte that is alone means nothing to those who read them.
 fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));

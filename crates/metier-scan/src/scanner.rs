@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use memchr::memchr;
 use metier_skill::{ParseOptions, ToolMeaning, parse, tool_meaning};
 use regex::Regex;
 
@@ -14,7 +15,7 @@ use crate::flows;
 use crate::hidden_text::hidden_places;
 use crate::listed_findings::ListedFindings;
 use crate::places::{FileKind, Lines, PlaceKind};
-use crate::readings::Readings;
+use crate::readings::{Readings, says_utf16};
 use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
 use crate::rules::{FindingSeverity, Reads, SECRET_RULE, ScanRule, rule, rules};
 use crate::secrets::shown_secret;
@@ -74,14 +75,19 @@ impl InspectedFile {
     pub fn new(path: &str, head: &[u8], size: u64) -> Self {
         let mut file = Self { size, ..Self::default() };
         let head = &head[..head.len().min(MAX_INSPECTED)];
+        let start = if head.starts_with(b"#!") { "#!" } else { "" };
+        let kind = FileKind::of(path, start);
+        file.is_program = FileKind::is_program(path, start);
+        // A shell and a model pass over a zero byte. What has one and is meant for neither is no text: a picture would be
+        // looked through byte by byte.
+        let is_script = file.is_program && kind == FileKind::Executed;
+        let is_meant = is_script || kind == FileKind::Prose;
+        if !is_meant && !says_utf16(head) && memchr(0, head).is_some() {
+            return file.not_text(path, head);
+        }
         // One byte of an older encoding makes no interpreter stop.
         let readings = Readings::of(head);
         let text = &*readings.first;
-        let kind = FileKind::of(path, text);
-        file.is_program = FileKind::is_program(path, text);
-        // A shell and a model pass over a zero byte.
-        let is_script = file.is_program && kind == FileKind::Executed;
-        let is_meant = is_script || kind == FileKind::Prose;
         let is_readable = is_meant || readings.is_text || !readings.has_zeros;
         if !readings.is_text && (opaque(path, head).is_some() || !is_readable) {
             return file.not_text(path, head);

@@ -228,7 +228,12 @@ fn a_run_whose_model_gives_no_plan_has_one_that_follows_what_happened() {
 #[test]
 fn what_is_no_skill_is_called_what_it_is() {
     let search = |query: &str| json!({"action": {"type": "search_skills", "query": query}});
+    let from_project = json!([{"name": "pdf", "source": "project"}]);
     for (decision, words) in [
+        (
+            json!({"action": {"type": "select_skills", "skills": from_project, "reason": "x"}}),
+            "There is no skill `project:pdf`, but there is `user:pdf`: select it with that source, or with none.",
+        ),
         (select(&["notes/a.md"]), "`notes/a.md` is a file, not a skill: read it with `read_file`."),
         (select(&["sales.csv"]), "`sales.csv` is a file, not a skill: read it with `read_file`."),
         (select(&["read_file"]), "`read_file` is a tool, not a skill: call it as a tool."),
