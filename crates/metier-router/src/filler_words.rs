@@ -23,7 +23,7 @@ pub(crate) const FILLERS: &[&str] = &[
     "thanks", "that", "the", "their", "them", "then", "there", "there's", "these", "they", "thing", "things", "think", "this", "those", "to", "together",
     "too", "total", "totals", "up", "us", "use", "using", "value", "values", "very", "via", "view", "want", "wanted", "was", "way", "we", "well",
     "were", "what", "what's", "whats", "which", "who", "whole", "whom", "will", "wish", "work", "would", "written", "yes", "you",
-    "your", "by", "broken-down", "across", "according", "based", "breakdown", "amount", "amounts", "split",
+    "your", "did", "lot", "lots", "used", "uses", "attached", "enough", "ready", "already", "still", "by", "across", "according", "based", "breakdown", "amount", "amounts", "split",
 ];
 /// What says how the words behind it are meant, and means nothing alone.
 #[rustfmt::skip]
@@ -42,7 +42,7 @@ pub(crate) const SUPERLATIVES: &[&str] =
 /// first where one begins another.
 #[rustfmt::skip]
 pub(crate) const CHINESE_FILLERS: &[&str] = &[
-    "分别是多少", "是多少", "有多少", "有哪些", "有没有", "是什么", "怎么样", "为什么", "能不能", "可不可以", "帮我", "帮忙", "谢谢", "你好", "麻烦", "请问", "请你", "给我", "告诉我",
+    "行数据", "分别是多少", "是多少", "有多少", "有哪些", "有没有", "是什么", "怎么样", "为什么", "能不能", "可不可以", "帮我", "帮忙", "谢谢", "你好", "麻烦", "请问", "请你", "给我", "告诉我",
     "我想要", "我想知道", "我想", "我要", "一下", "看看", "看一下", "查看", "统计", "汇总", "汇报", "计算", "求和", "总结", "概括", "概述", "概览", "摘要", "分析", "检查",
     "处理", "显示", "列出", "找出", "得出", "给出", "输出", "生成", "读取", "打开", "用于", "使用", "技能", "进行", "分组", "归类", "分类", "分布", "情况", "明细", "结果",
     "总和", "之和", "合计", "总计", "总数", "总量", "总共", "一共", "共有", "总的", "平均值", "平均数", "平均", "均值", "最大值", "最小值", "数量", "数值", "数字", "个数", "行数",

@@ -8,7 +8,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::entities::{extension, is_han};
+use crate::chinese::{COUNTERS, DIGITS};
+use crate::entities::{ROWS, RequestEntities, extension, is_han};
 use crate::filler_words::{
     CHINESE_BEFORE, CHINESE_BEHIND, CHINESE_FILLERS, CHINESE_SINGLES, CONDITIONS, FILLERS, JOINTS,
     SUPERLATIVES,
@@ -38,12 +39,17 @@ pub(crate) struct Account {
 
 impl Account {
     /// `about` is the skill's name and description; `output` what the script printed.
-    pub(crate) fn new(args: &[String], about: &str, output: &str, ranks: bool) -> Self {
+    pub(crate) fn new(
+        args: &[String],
+        about: &str,
+        output: &str,
+        entities: &RequestEntities,
+    ) -> Self {
         let about = without_refusals(about);
         let mut account = Self {
             about: words_of(&about).map(|word| stem(&word)).collect(),
             about_text: about,
-            ranks,
+            ranks: entities.ranks,
             ..Self::default()
         };
         for arg in args {
@@ -85,12 +91,12 @@ impl Account {
 
 /// What a description says that the skill is not for must not account for anything.
 fn without_refusals(about: &str) -> String {
-    let is_refusal = |sentence: &&str| {
+    let is_refusal = |sentence: &str| {
         let lower = sentence.trim_start().to_lowercase();
         let starts = ["do not", "don't", "not for", "never", "不要", "不用于", "不适用"];
-        !starts.iter().any(|start| lower.starts_with(start))
+        starts.iter().any(|start| lower.starts_with(start))
     };
-    about.split_inclusive(['.', '。', '\n']).filter(is_refusal).collect()
+    about.split_inclusive(['.', '。', '\n']).filter(|sentence| !is_refusal(sentence)).collect()
 }
 
 fn words_of(text: &str) -> impl Iterator<Item = String> {
@@ -168,9 +174,14 @@ pub(crate) fn english(
         part.start = start;
         // `2 rows`, `times units`, `variance of units`.
         let follows = |at: usize| {
-            at < words.len() && !is_taken(at) && !is_file(at) && account.is_column(&lower[at])
+            at < words.len()
+                && !is_taken(at)
+                && !is_file(at)
+                && account.is_column(&lower[at])
+                && !is(at, FILLERS)
+                && !is(at, JOINTS)
         };
-        let is_row = |at: usize| at < words.len() && is(at, crate::entities::ROWS);
+        let is_row = |at: usize| at < words.len() && is(at, ROWS);
         if !ends(part.end - 1) {
             if follows(part.end) || is_row(part.end) {
                 part.end += 1;
@@ -201,6 +212,11 @@ pub(crate) fn chinese(text: &str, account: &Account, named: &[String]) -> Vec<St
     // Of what is only a heading, a single character may be a part of another word.
     let is_long = |word: &&String| word.is_ascii() || word.chars().count() > 1;
     blot_words(&mut rest, account.args.iter().collect());
+    for (digit, _) in DIGITS.iter().filter(|(_, number)| account.args.contains(*number)) {
+        for counter in COUNTERS {
+            blot(&mut rest, &format!("{digit}{counter}"), |_, _| true);
+        }
+    }
     for word in CHINESE_FILLERS {
         blot(&mut rest, word, |_, _| true);
     }

@@ -20,6 +20,7 @@ use metier_skill::{FailureCode, text};
 use serde_json::json;
 
 use crate::answer::{Ending, Voice};
+use crate::chinese::with_plain_digits;
 use crate::commands::{self, Command};
 use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
@@ -53,6 +54,11 @@ struct Ranking {
 impl Router {
     /// What to do next. Pure: the same view gives the same decision.
     pub fn decide(&self, turn: &Turn) -> Decision {
+        if let Some(request) = with_plain_digits(&turn.view.request) {
+            let mut turn = turn.clone();
+            Arc::make_mut(&mut turn.view).request = request;
+            return self.decide(&turn);
+        }
         let voice = Voice::of(&turn.view.request);
         if turn.view.loaded.is_empty() { self.choose(turn, voice) } else { follow(turn, voice) }
     }

@@ -177,7 +177,7 @@ pub(crate) fn unmet(request: &str, entities: &RequestEntities, run: &ScriptRun<'
     let body = run.body.to_lowercase();
     let promised = WISHES.iter().filter(|wish| body.contains(*wish));
     let about = promised.fold(run.about.to_owned(), |about, wish| format!("{about}\n{wish}"));
-    let account = Account::new(run.args, &about, run.output, entities.ranks);
+    let account = Account::new(run.args, &about, run.output, entities);
     if is_in_chinese(request) {
         let files = &entities.files;
         let blank = |text: String, file: &String| text.replace(file.as_str(), " ");
@@ -228,6 +228,7 @@ fn marked(
     run: &ScriptRun<'_>,
 ) -> Vec<Range<usize>> {
     let body = run.body.to_lowercase();
+    let ranks = run.args.iter().any(|arg| arg == "--top");
     let is_named = |word: &str| {
         let named = [&entities.groups, &entities.measures, &entities.texts];
         named.iter().any(|list| list.iter().any(|it| it.eq_ignore_ascii_case(word)))
@@ -241,6 +242,7 @@ fn marked(
         let is_year = value.len() == 4 && value.bytes().all(|b| b.is_ascii_digit());
         let is_proper = value.starts_with(|c: char| c.is_uppercase())
             && extension(value).is_none()
+            && !matches!(value, "I" | "I'm" | "I'd" | "I'll")
             && word != "of"
             && !is_named(value);
         // `only for North`; but `only the total` leaves nothing out.
@@ -251,10 +253,12 @@ fn marked(
             2
         } else if OTHERS.contains(&word) {
             1 + usize::from(next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty())
-        } else if word == "top" && !run.args.iter().any(|arg| arg == "--top") {
+        } else if matches!(word, "top" | "first" | "last") {
             let counted = ROWS.contains(&lower.get(at + 2).map_or("", String::as_str));
             let number = next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty();
-            if number { 2 + usize::from(counted) } else { 0 }
+            // The largest groups are no rows.
+            let is_else = if word == "top" { !ranks } else { ranks && counted };
+            if number && is_else { 2 + usize::from(counted) } else { 0 }
         } else if matches!(word, "and" | "then" | "also" | "afterwards") {
             let skip = lower[at + 1..]
                 .iter()
@@ -421,6 +425,12 @@ mod tests {
         let lowest =
             not_done("sales.csv 中销量最低的 2 个产品", "--by 产品 --column 销量 sales.csv");
         assert_eq!(lowest, ["最低", "2"]);
+        let two =
+            not_done("sales.csv 中销量最高的两个产品", "--by 产品 --column 销量 --top 2 sales.csv");
+        assert_eq!(two, [""; 0]);
+        let first = "total units by region in sales.csv, first 2 rows only";
+        let args = "--by region --column units --top 2 sales.csv";
+        assert_eq!(not_done(first, args), ["first 2 rows"]);
         assert_eq!(
             not_done("sales.csv 里每个产品的平均价格是多少", "--by 产品 --column 价格 sales.csv"),
             [""; 0]
@@ -490,6 +500,8 @@ mod tests {
             "/csv-summary sales.csv",
             "Please Sum The Units In sales.csv",
             "SUM THE UNITS IN sales.csv",
+            "sum the units in sales.csv before I go",
+            "sales.csv 总共有多少行数据？",
             "compute the mean, minimum and maximum of units in sales.csv",
             "请帮我统计一下 sales.csv 里 units 的总和",
             "sales.csv 的总 units 是多少？",
