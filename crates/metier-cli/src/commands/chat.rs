@@ -30,7 +30,7 @@ use crate::render::style::{BOLD, DIM, paint};
 Examples:
   metier chat
   metier chat --model anthropic:claude-sonnet-5
-  printf 'summarise examples/sales.csv by region\\noverview of the repository\\n' | metier chat --yes")]
+  printf 'summarise examples/sales.csv by region\\nproject overview\\n' | metier chat --yes")]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     how: RunOptionArgs,

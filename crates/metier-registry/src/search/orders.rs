@@ -84,14 +84,14 @@ pub fn asked_by_name<'n, 'r>(
             called.clone_from(key);
         }
     }
-    let named = names.iter().filter_map(|(name, key)| {
+    let named = names.iter().filter_map(|&(name, ref key)| {
         let calls = keys.iter().filter(|(called, order)| {
             called == key && (order.quoted || !is_ordinary(key) || order.called.starts_with('/'))
         });
         let (_, order) = calls.max_by_key(|(_, order)| order.force)?;
         let declined = prose.naming(key) == Some(Naming::Declined);
         let &Order { arguments, force, .. } = *order;
-        (!declined).then_some(AskedSkill { name: *name, arguments, force })
+        (!declined).then_some(AskedSkill { name, arguments, force })
     });
     named.collect()
 }
