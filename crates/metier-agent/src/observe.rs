@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use metier_loader::{fenced, shown_block};
-use metier_model::{FaultCode, OutputMode, PastAction};
+use metier_model::{Action, FaultCode, OutputMode, PastAction};
 use metier_skill::FailureCode;
 use metier_skill::text::label;
 use serde_json::{Value, json};
@@ -185,14 +185,22 @@ fn is_ours(outcome: &Outcome) -> bool {
 /// The same action had the same result before, and that stands above.
 pub(crate) fn again(item: &mut TrailItem) {
     let code = item.past.code.map_or("ok", FailureCode::as_str);
-    let kind = item.past.action.as_ref().map_or("reply", |action| action.kind());
+    let what = named(item.past.action.as_ref());
     item.observation =
-        format!("[Observation: {kind} | {code} | same as before: it stands above]\n").into();
+        format!("[Observation: {what} | {code} | same as before: it stands above]\n").into();
+}
+
+/// An action as a model knows it: a tool by its name, which is the function that was called where each has one.
+fn named(action: Option<&Action>) -> String {
+    match action {
+        Some(Action::CallTool { tool, .. }) => label(tool, LABEL_CHARS).into_owned(),
+        action => action.map_or("reply", Action::kind).to_owned(),
+    }
 }
 
 /// An action that cannot be.
 pub(crate) fn impossible(acting: &Acting, outcome: &Outcome) -> Observed {
-    let kind = acting.action.as_ref().map_or("reply", |action| action.kind());
+    let kind = named(acting.action.as_ref());
     let state = outcome.code.map_or("ok", FailureCode::as_str);
     let mut words = format!("[Observation: {kind} | {state}]\n{}\n", outcome.text.as_str());
     for note in &acting.notes {

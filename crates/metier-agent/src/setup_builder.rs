@@ -104,17 +104,25 @@ const ONLY_READING: &str =
     "- No tool here writes, deletes or runs commands: if that is needed, say so.\n";
 
 /// The request as a model is shown it. A call by name (`/csv-sum a.csv`) is no sentence: a small model
-/// takes the slash for a path, and looks for the skill that is loaded already.
+/// takes the slash for a path, and looks for the skill that is loaded already. `/tmp is full, use the html
+/// skill` begins with a path all the same, and stays.
 pub fn shown_request(request: &str, chosen: &[Chosen]) -> String {
-    let called = chosen.iter().find(|chosen| chosen.arguments.is_some());
-    match (called, Invocation::parse(request)) {
-        (Some(chosen), Some(call)) if call.arguments.is_empty() => {
+    let Some(call) = Invocation::parse(request) else { return request.to_owned() };
+    // It may be written with its source, and as the second of one: `/user:csv-sum#2`.
+    let name = call.name.split('#').next().unwrap_or_default();
+    let called = name.rsplit(':').next();
+    let is_called = |chosen: &&Chosen| {
+        chosen.arguments.as_deref() == Some(call.arguments)
+            && chosen.id.name.as_str().rsplit(':').next() == called
+    };
+    match chosen.iter().find(is_called) {
+        Some(chosen) if call.arguments.is_empty() => {
             format!("Use the loaded skill `{}`.", chosen.id.name)
         }
-        (Some(chosen), Some(call)) => {
+        Some(chosen) => {
             format!("Use the loaded skill `{}` with: {}", chosen.id.name, call.arguments)
         }
-        _ => request.to_owned(),
+        None => request.to_owned(),
     }
 }
 

@@ -186,13 +186,17 @@ fn set_in(text: &str, object: &Object<'_>, path: &[&str], value: &str) -> String
     }
 }
 
-/// With `value` after the last one of the list at `path`; nothing where no list with values is there.
+/// With `value` after the last one of the list at `path`, or behind the bracket of an empty one, whose comments
+/// stay; nothing where no list is there.
 fn add_in(text: &str, object: &Object<'_>, path: &[&str], value: &str) -> Option<String> {
     let (key, rest) = path.split_first()?;
     match &property(object, key)?.value {
         Node::Object(inner) => add_in(text, inner, rest, value),
         Node::Array(list) if rest.is_empty() => {
-            let last = list.elements.last()?;
+            let Some(last) = list.elements.last() else {
+                let (head, rest) = text.split_at(list.start() + 1);
+                return Some(format!("{head}{value}{rest}"));
+            };
             let gap = Gap::read(text, last.end()..list.end() - 1);
             let (missing, trailing) = if gap.has_comma { ("", ",") } else { (",", "") };
             let before = match own_indent(text, last.start()) {

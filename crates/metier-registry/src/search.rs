@@ -49,7 +49,7 @@ mod tokenize;
 mod tuning;
 mod typo;
 
-pub use orders::{AskedSkill, Force, asked_by_name, unknown_order};
+pub use orders::{AskedSkill, Force, UnknownOrder, asked_by_name, unknown_order};
 
 use bm25::{Counter, Extent, Field, Postings};
 use clauses::{Sense, clauses};

@@ -41,8 +41,8 @@ const ENDS: &[&str] = &[
 const OPENINGS: &[&str] = &[
     "按照", "按", "里", "中", "的", "哪些", "哪个", "哪", "列出", "找出", "给我", "请", "查", "看",
 ];
-const COUNTERS: &[&str] = &["个", "名", "种", "位", "款", "大", "项", "条"];
-const DIGITS: &[(char, &str)] = &[
+pub(crate) const COUNTERS: &[&str] = &["个", "名", "种", "位", "款", "大", "项", "条"];
+pub(crate) const DIGITS: &[(char, &str)] = &[
     ('一', "1"),
     ('二', "2"),
     ('两', "2"),
@@ -165,6 +165,29 @@ impl RequestEntities {
         }
         false
     }
+}
+
+/// The request with `２` as `2`, where that is a number and no part of a file's name; nothing where it is as it was.
+pub(crate) fn with_plain_digits(request: &str) -> Option<String> {
+    let is_wide = |c: char| matches!(c, '０'..='９');
+    let in_name =
+        |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
+    let mut plain = String::with_capacity(request.len());
+    let mut before = None;
+    let mut rest = request;
+    while let Some(at) = rest.find(is_wide) {
+        let (head, tail) = rest.split_at(at);
+        let end = tail.find(|c| !is_wide(c)).unwrap_or(tail.len());
+        let (digits, behind) = tail.split_at(end);
+        before = head.chars().next_back().or(before);
+        let keeps = in_name(before) || in_name(behind.chars().next());
+        let narrow = |c: char| char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c);
+        plain.push_str(head);
+        plain.extend(digits.chars().map(|c| if keeps { c } else { narrow(c) }));
+        (before, rest) = (digits.chars().next_back(), behind);
+    }
+    plain.push_str(rest);
+    (plain != request).then_some(plain)
 }
 
 /// A number and what counts things, and what follows them: `的 3 个产品` gives 3 and `产品`.

@@ -70,6 +70,7 @@ pub(crate) fn english(
         .or_else(|| readme(&lower))
         .or_else(|| count(words, &lower, entities))
         .or_else(|| of_kind(&lower, entities))
+        .or_else(|| how_many(&lower, entities))
         .or_else(|| what_is(words, &lower))
 }
 
@@ -101,7 +102,7 @@ fn lines(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
     if !lower.iter().all(is_known) {
         return None;
     }
-    let number = |word: &&str| word.parse::<usize>().ok().filter(|number| *number > 0);
+    let number = |word: &&str| word.parse::<usize>().ok().map(|number| number.max(1));
     let (first, last) = if let [.., "first", count] = &lower[..at] {
         (1, number(count)?)
     } else {
@@ -111,7 +112,7 @@ fn lines(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
             text.flat_map(|word| word.split('-')).filter_map(|it| number(&it)).collect();
         match numbers[..] {
             [one] => (one, one),
-            [first, last] if first <= last => (first, last),
+            [first, last] => (first.min(last), first.max(last)),
             _ => return None,
         }
     };
@@ -166,6 +167,23 @@ fn of_kind(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
         path: path.unwrap_or_else(|| ".".to_owned()),
         extension: kind.to_owned(),
     })
+}
+
+/// `how many csv files are there?`, `count the files in src`. Those of a whole project a skill counts.
+fn how_many(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
+    let counts = lower.first() == Some(&"count") || lower.starts_with(&["how", "many"]);
+    let at = lower.iter().position(|word| matches!(*word, "files" | "file"))?;
+    let kind = lower.get(at.checked_sub(1)?)?.trim_start_matches(['.', '*']);
+    let extension = Some(kind).filter(|kind| KINDS.contains(kind)).map(str::to_owned);
+    let path = place(&[], lower, entities);
+    let is_known = |(place, word): (usize, &&str)| {
+        place == at
+            || place + 1 == at && extension.is_some()
+            || SMALL.contains(word) && *word != "project"
+            || path.as_deref().is_some_and(|path| path == word.trim_end_matches('/'))
+    };
+    (counts && lower.iter().enumerate().all(is_known))
+        .then(|| ToolRequest::HowMany { path: path.unwrap_or_else(|| ".".to_owned()), extension })
 }
 
 /// `what does csv-summary do?`, and `what is in docs?`.
@@ -227,6 +245,19 @@ pub(crate) fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolR
             return Some(ToolRequest::OfKind { path, extension });
         }
     }
+    if short && has(&["多少", "几个", "数一下", "数一数"]) && has(&["文件"]) && !has(&["项目"])
+    {
+        let place = chinese_place(request);
+        let rest: Vec<&String> =
+            latin.iter().filter(|word| Some(*word) != place.as_ref()).collect();
+        let extension = match &rest[..] {
+            [] => None,
+            [kind] if KINDS.contains(&kind.to_lowercase().as_str()) => Some(kind.to_lowercase()),
+            _ => return None,
+        };
+        let path = place.unwrap_or_else(|| ".".to_owned());
+        return Some(ToolRequest::HowMany { path, extension });
+    }
     let about = ["是做什么的", "做什么", "是什么", "有什么用", "干什么", "介绍"];
     if short
         && has(&about)
@@ -262,7 +293,7 @@ fn chinese_lines(text: &str) -> Option<(usize, usize)> {
         CHINESE_DIGITS.iter().fold(text.to_owned(), |text, (han, digit)| text.replace(han, digit));
     let text: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
     let end = text.find('行')?;
-    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    let number = |text: &str| text.parse::<usize>().ok().map(|number| number.max(1));
     if let Some(count) = text[..end].rsplit_once('前').and_then(|(_, count)| number(count)) {
         return Some((1, count));
     }
@@ -271,7 +302,10 @@ fn chinese_lines(text: &str) -> Option<(usize, usize)> {
     let parts: Vec<&str> = range.split(['-', '到', '至', '~', '—']).collect();
     match parts[..] {
         [one] => number(one).map(|one| (one, one)),
-        [first, last] => number(first).zip(number(last)).filter(|(first, last)| first <= last),
+        [first, last] => {
+            let (first, last) = number(first).zip(number(last))?;
+            Some((first.min(last), first.max(last)))
+        }
         _ => None,
     }
 }

@@ -24,7 +24,7 @@
 //! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
-//! | `unmet` | what a request asks for that was not passed to a script |
+//! | `unmet`, `leftover`, `filler_words` | what a request asks for that was not passed to a script |
 //! | `script` | the same about scripts: a result, or why there is none |
 //!
 //! It stands above `metier-model`, whose `Model` it is, and above `metier-registry`, whose search
@@ -39,7 +39,9 @@ mod commands;
 mod entities;
 mod file_requests;
 mod fill;
+mod filler_words;
 mod formats;
+mod leftover;
 mod reading;
 mod router;
 mod script;

@@ -20,10 +20,12 @@ use metier_skill::{FailureCode, text};
 use serde_json::json;
 
 use crate::answer::{Ending, Voice};
+use crate::chinese::with_plain_digits;
 use crate::commands::{self, Command};
 use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
 use crate::tool_requests::{ToolRequest, tool_request};
+use crate::unmet::ScriptRun;
 use crate::{formats, reading, script, tables, unmet};
 
 /// The most skills that one request is given.
@@ -52,6 +54,11 @@ struct Ranking {
 impl Router {
     /// What to do next. Pure: the same view gives the same decision.
     pub fn decide(&self, turn: &Turn) -> Decision {
+        if let Some(request) = with_plain_digits(&turn.view.request) {
+            let mut turn = turn.clone();
+            Arc::make_mut(&mut turn.view).request = request;
+            return self.decide(&turn);
+        }
         let voice = Voice::of(&turn.view.request);
         if turn.view.loaded.is_empty() { self.choose(turn, voice) } else { follow(turn, voice) }
     }
@@ -348,13 +355,24 @@ fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> 
         let unmet = if turn.view.loaded.len() > 1 {
             Vec::new()
         } else {
-            unmet::unmet(&turn.view.request, &entities, args, &skill.body)
+            let (body, output) = (&*skill.body, last.data["stdout"].as_str().unwrap_or_default());
+            let about = about(turn, skill);
+            let run = ScriptRun { args, about: &about, body, output };
+            unmet::unmet(&turn.view.request, &entities, &run)
         };
         let notes = voice.notes(&unmet, tables::only_table(turn));
         (format!("{notes}{}", voice.script_done(skill, relative_path, last)), Ending::Done)
     } else {
         (voice.script_failed(skill, relative_path, args, last), Ending::GaveUp)
     }
+}
+
+/// What a skill says of itself: its description, or the text of one that no model is offered.
+fn about(turn: &Turn, skill: &LoadedText) -> String {
+    let is_it = |it: &&OfferedSkill| it.name == skill.name && it.source == skill.source;
+    let offered = turn.view.offered.iter().find(is_it);
+    let words = offered.map_or(&*skill.body, |offered| offered.description.as_str());
+    format!("{}\n{words}", skill.name)
 }
 
 /// The plan so far, or a new one.

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use metier_model::{Action, OfferedSkill, PastAction};
+use serde_json::Value;
 
 use crate::answer::Voice::{self, Chinese, English};
 use crate::answer::failure_text;
@@ -42,6 +43,9 @@ impl Voice {
             ToolRequest::Opening(file) => self.opening_of(file, text, Because::Summary),
             ToolRequest::Project => self.opening_of("README.md", text, Because::Project),
             ToolRequest::OfKind { path, extension } => self.of_kind(path, extension, past),
+            ToolRequest::HowMany { path, extension } => {
+                self.how_many(path, extension.as_deref(), past)
+            }
             ToolRequest::Count { text: sought, .. } => self.count(sought, text, past),
             _ if text.trim().is_empty() || past.data["matches"] == 0 => match self {
                 English => "Nothing was found.".to_owned(),
@@ -67,13 +71,42 @@ impl Voice {
         }
     }
 
+    /// A folder in a sentence.
+    fn folder(self, path: &str) -> &str {
+        match (self, path) {
+            (English, ".") => "this folder",
+            (Chinese, ".") => "这个文件夹",
+            (_, _) => path,
+        }
+    }
+
+    fn how_many(self, path: &str, extension: Option<&str>, listed: &PastAction) -> String {
+        let count = match extension {
+            Some(extension) => names_of_kind(listed, &[extension]).count(),
+            None => entries_in(listed).filter(|entry| entry["kind"] == "file").count(),
+        };
+        let is_part = listed.data["truncated"] == true;
+        let folder = self.folder(path);
+        let kind = extension.map(|extension| format!(".{extension} ")).unwrap_or_default();
+        match self {
+            English => {
+                let (verb, files) = if count == 1 { ("is", "file") } else { ("are", "files") };
+                let least = if is_part { "at least " } else { "" };
+                format!(
+                    "There {verb} {least}{count} {kind}{files} in {folder} itself; folders below it were not \
+                     counted."
+                )
+            }
+            Chinese => {
+                let least = if is_part { "至少" } else { "" };
+                format!("{folder}中{least}有 {count} 个 {kind}文件（不含子文件夹）。")
+            }
+        }
+    }
+
     fn of_kind(self, path: &str, extension: &str, listed: &PastAction) -> String {
         let names = names_of_kind(listed, &[extension]).collect::<Vec<_>>().join("\n");
-        let folder = match (self, path) {
-            (English, ".") => "this folder".to_owned(),
-            (Chinese, ".") => "这个文件夹".to_owned(),
-            (_, path) => path.to_owned(),
-        };
+        let folder = self.folder(path);
         match (self, names.is_empty()) {
             (English, true) => format!("There are no .{extension} files in {folder} itself."),
             (Chinese, true) => format!("{folder}中没有 .{extension} 文件（不含子文件夹）。"),
@@ -165,10 +198,14 @@ impl Voice {
     }
 }
 
+/// The entries of a listing.
+fn entries_in(listed: &PastAction) -> impl Iterator<Item = &Value> {
+    listed.data["entries"].as_array().into_iter().flatten()
+}
+
 /// The names in a listing.
 fn names_in(listed: &PastAction) -> impl Iterator<Item = &str> {
-    let entries = listed.data["entries"].as_array().into_iter().flatten();
-    entries.filter_map(|entry| entry["name"].as_str())
+    entries_in(listed).filter_map(|entry| entry["name"].as_str())
 }
 
 /// The files in a listing with one of these extensions.

@@ -22,6 +22,8 @@ pub(crate) enum ToolRequest {
     List(String),
     /// The files of one kind in a folder.
     OfKind { path: String, extension: String },
+    /// How many files a folder has, perhaps only those of one kind.
+    HowMany { path: String, extension: Option<String> },
     /// A file, whole.
     Read(String),
     /// Some lines of a file, counted from 1.
@@ -46,7 +48,9 @@ impl ToolRequest {
             Self::Lines { path, first, last } => {
                 ("read_file", json!({"path": path, "first_line": first, "last_line": last}))
             }
-            Self::List(path) | Self::OfKind { path, .. } => ("list_dir", json!({"path": path})),
+            Self::List(path) | Self::OfKind { path, .. } | Self::HowMany { path, .. } => {
+                ("list_dir", json!({"path": path}))
+            }
             Self::Read(path) | Self::Opening(path) => ("read_file", json!({"path": path})),
             Self::Project => ("read_file", json!({"path": "README.md"})),
             Self::Find { text, path } | Self::Count { text, path } => {
@@ -69,6 +73,7 @@ impl ToolRequest {
             | Self::List(path)
             | Self::Lines { path, .. }
             | Self::OfKind { path, .. }
+            | Self::HowMany { path, .. }
             | Self::Find { path: Some(path), .. }
             | Self::Count { path: Some(path), .. } => Some(path),
             _ => None,
@@ -432,7 +437,9 @@ pub(crate) fn example(description: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::ToolRequest::{Count, Help, Lines, List, OfKind, Opening, Project, Read, Skill};
+    use super::ToolRequest::{
+        Count, Help, HowMany, Lines, List, OfKind, Opening, Project, Read, Skill,
+    };
     use super::*;
 
     fn find(text: &str, path: Option<&str>) -> ToolRequest {
@@ -450,7 +457,18 @@ mod tests {
         let count = |text: &str, path: Option<&str>| {
             Some(Count { text: text.to_owned(), path: path.map(str::to_owned) })
         };
+        let how_many = |extension: Option<&str>, path: &str| {
+            Some(HowMany { path: path.to_owned(), extension: extension.map(str::to_owned) })
+        };
         for (request, wanted) in [
+            ("how many csv files are there?", how_many(Some("csv"), ".")),
+            ("count files", how_many(None, ".")),
+            ("count the files in src", how_many(None, "src")),
+            ("how many .rs files are in src/?", how_many(Some("rs"), "src")),
+            ("src 里有多少个文件", how_many(None, "src")),
+            ("有几个 csv 文件？", how_many(Some("csv"), ".")),
+            ("read lines 3-2 of notes.txt", lines("notes.txt", 2, 3)),
+            ("显示 notes.txt 的第 3 到 2 行", lines("notes.txt", 2, 3)),
             ("help", Some(Help)),
             ("What can you do?", Some(Help)),
             ("你能做什么？", Some(Help)),

@@ -2,9 +2,13 @@
 //!
 //! A script that was run without them answers another question than the one that was asked, so the answer
 //! says what was not done. Marks of such wishes are looked for in the words, in English and Chinese
-//! (tidy:allow-cjk); a mark too many costs a sentence, one too few a wrong answer.
+//! (tidy:allow-cjk), and what else nothing accounts for is named too (`leftover`); a word too many costs a
+//! sentence, one too few a wrong answer.
+
+use std::ops::Range;
 
 use crate::entities::{ROWS, RequestEntities, extension, is_in_chinese};
+use crate::leftover::{self, Account};
 
 /// What leaves a part of a table out. The first of a request is no such mark: `where is …`.
 const FILTERS: &[&str] = &[
@@ -149,50 +153,87 @@ const CHINESE_WISHES: &[&str] = &[
 ];
 const CHINESE_JOINTS: &[&str] = &["并且", "并", "然后", "再", "同时", "还要", "最后", "，"];
 
-/// The parts of a request that a script with these arguments does not do; `body` is the skill's text, which
-/// may promise them.
-pub(crate) fn unmet(
-    request: &str,
-    entities: &RequestEntities,
-    args: &[String],
-    body: &str,
-) -> Vec<String> {
+/// A script that was run for a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScriptRun<'r> {
+    pub(crate) args: &'r [String],
+    /// The name and the description of its skill.
+    pub(crate) about: &'r str,
+    /// The skill's text, which may promise what no argument says.
+    pub(crate) body: &'r str,
+    /// What it printed.
+    pub(crate) output: &'r str,
+}
+
+/// The parts of a request that a run of a script does not do.
+pub(crate) fn unmet(request: &str, entities: &RequestEntities, run: &ScriptRun<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for file in &entities.files {
-        let is_passed = args.iter().any(|arg| arg.trim_start_matches("./") == file);
+        let is_passed = run.args.iter().any(|arg| arg.trim_start_matches("./") == file);
         if !is_passed {
             found.push(file.clone());
         }
     }
+    let body = run.body.to_lowercase();
+    let promised = WISHES.iter().filter(|wish| body.contains(*wish));
+    let about = promised.fold(run.about.to_owned(), |about, wish| format!("{about}\n{wish}"));
+    let account = Account::new(run.args, &about, run.output, entities);
     if is_in_chinese(request) {
-        chinese(request, entities, body, &mut found);
+        let files = &entities.files;
+        let blank = |text: String, file: &String| text.replace(file.as_str(), " ");
+        let text = files.iter().fold(request.to_owned(), blank);
+        chinese(&text, run.body, &mut found);
+        found.retain(|part| !is_given(part, run.args));
+        let left = leftover::chinese(&text, &account, &found);
+        found.extend(left);
     } else {
-        english(request, entities, args, body, &mut found);
+        english(request, entities, run, &account, &mut found);
     }
-    found.retain(|part| {
-        let last = part.split_whitespace().next_back().unwrap_or_default();
-        extension(last).is_some() || !args.iter().any(|arg| arg.eq_ignore_ascii_case(last))
-    });
     found.dedup();
     found
+}
+
+/// Whether the value that a part is about was passed.
+fn is_given(part: &str, args: &[String]) -> bool {
+    let last = part.split_whitespace().next_back().unwrap_or_default();
+    extension(last).is_none() && args.iter().any(|arg| arg.eq_ignore_ascii_case(last))
 }
 
 fn english(
     request: &str,
     entities: &RequestEntities,
-    args: &[String],
-    body: &str,
+    run: &ScriptRun<'_>,
+    account: &Account,
     found: &mut Vec<String>,
 ) {
     let words: Vec<&str> = request.split_whitespace().collect();
     let bare =
         |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-').to_lowercase();
-    let lower: Vec<String> = words.iter().map(|word| bare(word)).collect();
-    let body = body.to_lowercase();
+    let lower: Vec<String> = words.iter().map(|word| bare(word).replace('’', "'")).collect();
+    let marked = marked(&words, &lower, entities, run);
+    let part = |range: &Range<usize>| {
+        words[range.clone()].join(" ").trim_end_matches([',', '.', ';', '?', '!']).to_owned()
+    };
+    let mut parts = leftover::english(&words, &lower, account, &marked);
+    parts.extend(marked.into_iter().filter(|range| !is_given(&part(range), run.args)));
+    parts.sort_by_key(|range| range.start);
+    found.extend(parts.iter().map(part));
+}
+
+/// The parts that a word marks as a filter, an order or a wish of its own, as ranges of words.
+fn marked(
+    words: &[&str],
+    lower: &[String],
+    entities: &RequestEntities,
+    run: &ScriptRun<'_>,
+) -> Vec<Range<usize>> {
+    let body = run.body.to_lowercase();
+    let ranks = run.args.iter().any(|arg| arg == "--top");
     let is_named = |word: &str| {
         let named = [&entities.groups, &entities.measures, &entities.texts];
         named.iter().any(|list| list.iter().any(|it| it.eq_ignore_ascii_case(word)))
     };
+    let mut found = Vec::new();
     let mut at = 0;
     while let Some(word) = lower.get(at).map(String::as_str) {
         let next = lower.get(at + 1).map_or("", String::as_str);
@@ -201,6 +242,7 @@ fn english(
         let is_year = value.len() == 4 && value.bytes().all(|b| b.is_ascii_digit());
         let is_proper = value.starts_with(|c: char| c.is_uppercase())
             && extension(value).is_none()
+            && !matches!(value, "I" | "I'm" | "I'd" | "I'll")
             && word != "of"
             && !is_named(value);
         // `only for North`; but `only the total` leaves nothing out.
@@ -211,10 +253,12 @@ fn english(
             2
         } else if OTHERS.contains(&word) {
             1 + usize::from(next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty())
-        } else if word == "top" && !args.iter().any(|arg| arg == "--top") {
+        } else if matches!(word, "top" | "first" | "last") {
             let counted = ROWS.contains(&lower.get(at + 2).map_or("", String::as_str));
             let number = next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty();
-            if number { 2 + usize::from(counted) } else { 0 }
+            // The largest groups are no rows.
+            let is_else = if word == "top" { !ranks } else { ranks && counted };
+            if number && is_else { 2 + usize::from(counted) } else { 0 }
         } else if matches!(word, "and" | "then" | "also" | "afterwards") {
             let skip = lower[at + 1..]
                 .iter()
@@ -229,11 +273,11 @@ fn english(
             0
         };
         if length > 0 {
-            let part = words[at..(at + length).min(words.len())].join(" ");
-            found.push(part.trim_end_matches([',', '.', ';', '?', '!']).to_owned());
+            found.push(at..(at + length).min(words.len()));
         }
         at += length.max(1);
     }
+    found
 }
 
 /// How many words a part of a sentence has: up to a sign, another part, or a file.
@@ -254,9 +298,8 @@ fn phrase(words: &[&str], lower: &[String]) -> usize {
     length
 }
 
-fn chinese(request: &str, entities: &RequestEntities, body: &str, found: &mut Vec<String>) {
-    let files = &entities.files;
-    let text = files.iter().fold(request.to_owned(), |text, file| text.replace(file.as_str(), " "));
+/// The parts that a word marks in Chinese; `text` is the request without its files.
+fn chinese(text: &str, body: &str, found: &mut Vec<String>) {
     let clauses: Vec<&str> = text.split(['，', '。', '；', ',', ';', '？', '！', '?']).collect();
     for (at, clause) in clauses.iter().enumerate() {
         let clause = clause.trim();
@@ -324,9 +367,22 @@ fn year(clause: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// The built-in summary, as far as these tests need it.
+    const ABOUT: &str = "csv-summary\nSummarise a CSV or TSV file - count, sum, mean, minimum and maximum of its \
+        numeric columns, for the whole table or grouped by a column. Use when someone wants totals, averages or a \
+        breakdown of tabular data, such as \"sum the units in orders.csv\" or \"sales by region\". Do NOT use for data \
+        quality checks, types or duplicates (use profile-csv), for Excel workbooks, or for charts.";
+    const COLUMNS: &str =
+        "sales.csv: 5 rows, 4 columns (product, region, units, price)\n\nunits by region:\n";
+
+    fn not_done(request: &str, args: &str) -> Vec<String> {
+        let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
+        let run = ScriptRun { args: &args, about: ABOUT, body: "", output: COLUMNS };
+        unmet(request, &RequestEntities::of(request, &[]), &run)
+    }
+
     #[test]
     fn what_a_script_does_not_do_is_found() {
-        let args = ["--by", "region", "--column", "units", "sales.csv"].map(str::to_owned);
         for (request, wanted) in [
             ("total units by region in sales.csv", &[][..]),
             (
@@ -360,14 +416,25 @@ mod tests {
             ("2024 年 sales.csv 的总 units", &["2024 年"]),
             ("按 region 汇总 sales.csv，并删除它", &["删除它"]),
             ("按 region 汇总 sales.csv 并发送给张三", &["发送给张三"]),
-            ("sales.csv 中销量最低的 2 个产品", &["最低"]),
             ("按 region 汇总 sales.csv", &[]),
             ("把 sales.csv 按 region 汇总为表格", &[]),
-            ("sales.csv 里每个产品的平均价格是多少", &[]),
         ] {
-            let entities = RequestEntities::of(request, &[]);
-            assert_eq!(unmet(request, &entities, &args, ""), wanted, "{request}");
+            let args = "--by region,product,products --column units sales.csv";
+            assert_eq!(not_done(request, args), wanted, "{request}");
         }
+        let lowest =
+            not_done("sales.csv 中销量最低的 2 个产品", "--by 产品 --column 销量 sales.csv");
+        assert_eq!(lowest, ["最低", "2"]);
+        let two =
+            not_done("sales.csv 中销量最高的两个产品", "--by 产品 --column 销量 --top 2 sales.csv");
+        assert_eq!(two, [""; 0]);
+        let first = "total units by region in sales.csv, first 2 rows only";
+        let args = "--by region --column units --top 2 sales.csv";
+        assert_eq!(not_done(first, args), ["first 2 rows"]);
+        assert_eq!(
+            not_done("sales.csv 里每个产品的平均价格是多少", "--by 产品 --column 价格 sales.csv"),
+            [""; 0]
+        );
         // The smallest are grouped as the largest are, and nothing takes their number.
         let lowest = RequestEntities::of("bottom 2 products by units in sales.csv", &[]);
         assert_eq!(
@@ -378,10 +445,71 @@ mod tests {
         // What the script is given is done, and so is what the skill promises.
         let entities = RequestEntities::default();
         let given = ["North".to_owned()];
-        assert_eq!(unmet("count all, excluding North", &entities, &given, ""), [""; 0]);
-        assert_eq!(
-            unmet("render it and upload it", &entities, &[], "Uploads pages."),
-            ["and upload it"; 0]
-        );
+        let run = ScriptRun { args: &given, about: "", body: "", output: "" };
+        assert_eq!(unmet("count all, excluding North", &entities, &run), [""; 0]);
+        let run = ScriptRun { args: &[], about: "Renders.", body: "Uploads pages.", output: "" };
+        assert_eq!(unmet("render it and upload it", &entities, &run), [""; 0]);
+    }
+
+    #[test]
+    fn a_word_that_nothing_accounts_for_is_named() {
+        for (request, wanted) in [
+            ("total units of North in sales.csv", &["of North"][..]),
+            ("total units of the North region in sales.csv", &["of the North region"]),
+            ("total units of product B in sales.csv", &["of product B"]),
+            ("total units of product A in sales.csv", &["of product A"]),
+            ("total units of product a in sales.csv", &["of product a"]),
+            ("total units for product B in sales.csv", &["for product B"]),
+            ("total units for north in sales.csv", &["for north"]),
+            ("total units in sales.csv if region is North", &["if region is North"]),
+            ("total units in sales.csv when price is above 3", &["when price is above 3"]),
+            ("total units in sales.csv with price over 3", &["with price over 3"]),
+            ("total units greater than 2 in sales.csv", &["greater than 2"]),
+            ("total units in sales.csv but not North", &["but not North"]),
+            ("total units in sales.csv not counting North", &["not counting North"]),
+            ("sum the units of the first 2 rows in sales.csv", &["first 2 rows"]),
+            ("sum the units in sales.csv, first 2 rows only", &["first 2 rows"]),
+            ("variance of units in sales.csv", &["variance of units"]),
+            ("std dev of units in sales.csv", &["std dev of units"]),
+            ("total price times units in sales.csv", &["price times units"]),
+            ("total units and price in sales.csv", &["price"]),
+            ("plot units in sales.csv", &["plot units"]),
+            ("delete sales.csv after you total units", &["delete"]),
+            ("half of the total units in sales.csv", &["half"]),
+            ("total units of the last quarter in sales.csv", &["of the last quarter"]),
+            ("sales.csv 里 North 的总 units", &["North"]),
+            ("统计 sales.csv 里北方的 units 总和", &["北方"]),
+            ("统计 sales.csv 里上海的 units 总和", &["上海"]),
+            ("统计 sales.csv 里大于 2 的 units", &["大于 2"]),
+            ("sales.csv 的 units 方差", &["方差"]),
+        ] {
+            assert_eq!(not_done(request, "--column units sales.csv"), wanted, "{request}");
+        }
+    }
+
+    #[test]
+    fn harmless_words_are_not_named() {
+        for request in [
+            "Hi, could you please quickly sum the units in sales.csv for me? Thanks!",
+            "what's the total of units in sales.csv",
+            "I'd like to know the average units in the file sales.csv",
+            "how many units are there in total in sales.csv?",
+            "show me a breakdown of the units column of sales.csv",
+            "units in sales.csv",
+            "use the csv-summary skill on sales.csv",
+            "/csv-summary sales.csv",
+            "Please Sum The Units In sales.csv",
+            "SUM THE UNITS IN sales.csv",
+            "sum the units in sales.csv before I go",
+            "sales.csv 总共有多少行数据？",
+            "compute the mean, minimum and maximum of units in sales.csv",
+            "请帮我统计一下 sales.csv 里 units 的总和",
+            "sales.csv 的总 units 是多少？",
+            "sales.csv 有多少行",
+            "帮我看看 sales.csv 里的数据，谢谢",
+            "用 csv-summary 技能汇总 sales.csv",
+        ] {
+            assert_eq!(not_done(request, "--column units sales.csv"), [""; 0], "{request}");
+        }
     }
 }

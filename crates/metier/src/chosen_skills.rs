@@ -10,7 +10,7 @@ use std::path::Path;
 use metier_agent::Chosen;
 use metier_loader::Invocation;
 use metier_policy::Invoker;
-use metier_registry::search::{Force, asked_by_name, unknown_order};
+use metier_registry::search::{Force, UnknownOrder, asked_by_name, unknown_order};
 use metier_registry::{Entry, Scan};
 use metier_skill::{FailureCode, SkillId, nearest, text};
 
@@ -20,7 +20,7 @@ use crate::open::Metier;
 use crate::skills::{enabled, find};
 
 /// Characters of a name in a message.
-pub(crate) const MAX_NAME_CHARS: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 /// Skills that are loaded before the first turn.
 #[derive(Debug, Clone, Copy)]
@@ -82,13 +82,17 @@ impl Metier {
     /// The skills that a request calls: as `/name arguments`, or by name in its words. A run loads them before its
     /// first turn, whatever the model.
     pub fn skills_called(&self, request: &str) -> Vec<SkillId> {
-        let scan = self.skills();
-        if let Ok(Some((entry, _))) = called(request, &scan) {
-            return vec![entry.id()];
-        }
-        let named = ordered(request, &scan).unwrap_or_default();
-        named.into_iter().map(|(entry, _)| entry.id()).collect()
+        skills_called(request, &self.skills())
     }
+}
+
+/// The same among the skills of a scan.
+pub(crate) fn skills_called(request: &str, scan: &Scan) -> Vec<SkillId> {
+    if let Ok(Some((entry, _))) = called(request, scan) {
+        return vec![entry.id()];
+    }
+    let named = ordered(request, scan).unwrap_or_default();
+    named.into_iter().map(|(entry, _)| entry.id()).collect()
 }
 
 /// The skills that the words of a request ask for, each with what follows its name. What only a user may
@@ -97,16 +101,55 @@ fn ordered<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Vec<(&'s Entry, &
     let names = || scan.index.entries().iter().map(|entry| entry.name().as_str());
     let asked = asked_by_name(request, names());
     if asked.is_empty()
-        && let Some((called, near)) = unknown_order(request, names())
+        && let Some(UnknownOrder { called, near, certain: true }) = unknown_order(request, names())
     {
         return Err(no_skill(called, near));
     }
     let entries = asked.into_iter().filter_map(|it| {
         let entry = scan.index.find(it.name)?;
-        let may = it.force == Force::Ordered || !entry.skill.controls.disable_model_invocation;
-        may.then_some((entry, it.arguments))
+        may_start(it.force, entry).then_some((entry, it.arguments))
     });
     Ok(entries.collect())
+}
+
+/// Whether words of this force start a skill.
+fn may_start(force: Force, entry: &Entry) -> bool {
+    force == Force::Ordered || !entry.skill.controls.disable_model_invocation
+}
+
+/// What a request says that looks like a call of a skill and was not taken for one, in sentences for the person.
+pub(crate) fn not_calls(request: &str, scan: &Scan) -> Vec<String> {
+    let quoted = |name: &str| text::quoted(name, MAX_NAME_CHARS);
+    if let Some(call) = Invocation::parse(request)
+        && scan.index.find(call.name).is_some()
+    {
+        return Vec::new();
+    }
+    let names = || scan.index.entries().iter().map(|entry| entry.name().as_str());
+    let mut notes = Vec::new();
+    if let Some(name) = unknown_call(request, scan) {
+        let name = quoted(&format!("/{name}"));
+        notes.push(format!("there is no skill {name}; it is taken as a part of the request"));
+    }
+    let asked = asked_by_name(request, names());
+    if asked.is_empty()
+        && let Some(UnknownOrder { called, near, .. }) = unknown_order(request, names())
+    {
+        let called = quoted(called);
+        notes.push(format!(
+            "there is no skill {called}; it is taken as a part of the request (`/{near}` calls {near})"
+        ));
+    }
+    for it in asked {
+        if scan.index.find(it.name).is_some_and(|entry| !may_start(it.force, entry)) {
+            let name = it.name;
+            notes.push(format!(
+                "{name} was not loaded: only a person may start it, and the request does not plainly order it; \
+                 `/{name}` does"
+            ));
+        }
+    }
+    notes
 }
 
 fn no_skill(called: &str, near: &str) -> Error {
@@ -132,7 +175,7 @@ fn called<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Option<(&'s Entry,
 }
 
 /// The name of a skill that a request calls as `/name` and that is not there. `/tmp is full` is about a folder.
-pub(crate) fn unknown_call<'r>(request: &'r str, scan: &Scan) -> Option<&'r str> {
+fn unknown_call<'r>(request: &'r str, scan: &Scan) -> Option<&'r str> {
     let name = Invocation::parse(request)?.name;
     let is_path = name.contains('/') || metier_fs::exists(&Path::new("/").join(name));
     (!is_path && scan.index.find(name).is_none()).then_some(name)

@@ -14,11 +14,10 @@ use metier_model::{Key, Model, ModelInfo};
 use metier_policy::Invoker;
 use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger};
 use metier_registry::{Entry, Index, Scan};
-use metier_skill::text::quoted;
 use metier_tools::{GatedContents, Toolbox};
 
 use crate::catalog::CatalogBudget;
-use crate::chosen_skills::{FirstSkills, MAX_NAME_CHARS, chosen_skills, unknown_call};
+use crate::chosen_skills::{FirstSkills, chosen_skills, not_calls, skills_called};
 use crate::error::Result;
 use crate::exec::unseen_workspace;
 use crate::executor::cap_for;
@@ -128,14 +127,19 @@ impl Session {
         };
         let own_words = match self.calls {
             CallsByName::Count => call.request,
-            CallsByName::Ignored => "",
+            CallsByName::Ignored => {
+                if !skills_called(call.request, scan).is_empty() {
+                    self.note(&Note::Warning(
+                        "a request from a pipe calls no skill by its name; name it with `--skill`"
+                            .to_owned(),
+                    ));
+                }
+                ""
+            }
         };
         let chosen = chosen_skills(own_words, call.skills, scan, guard)?;
-        if let Some(name) = unknown_call(own_words, scan) {
-            let name = quoted(&format!("/{name}"), MAX_NAME_CHARS);
-            self.note(&Note::Warning(format!(
-                "there is no skill {name}; it is taken as a part of the request"
-            )));
+        for note in not_calls(own_words, scan) {
+            self.note(&Note::Warning(note));
         }
         let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);

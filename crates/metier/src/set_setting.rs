@@ -7,7 +7,7 @@ use metier_config::{ConfigError, Scope, add_value, remove_value, set_value};
 use metier_model::Provider;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::open::Metier;
 
 /// What of the `model` section belongs to one provider: another one must not get it.
@@ -47,7 +47,7 @@ impl Metier {
             return Ok(SettingChange { file, changed, removed });
         }
         let path: Vec<&str> = key.split('.').collect();
-        let changed = self.edit_config(Scope::User, |text, file| {
+        let changed = self.edit_typed(|text, file| {
             // The other spelling of the key would still count.
             let text = match ENABLE_SKILLS.iter().position(|it| *it == key) {
                 Some(at) => remove_value(text, file, Scope::User, &[ENABLE_SKILLS[1 - at]])?,
@@ -59,8 +59,8 @@ impl Metier {
         Ok(SettingChange { file, changed, removed: Vec::new() })
     }
 
-    /// Adds a value to a list (such as `sources.allow`) of the user's configuration file. One that the list has
-    /// already is not added again.
+    /// Adds a value to a list (such as `sources.allow`) of the user's configuration file, or each value of a list
+    /// in JSON. What the list has already is not added again.
     ///
     /// # Errors
     ///
@@ -68,11 +68,36 @@ impl Metier {
     pub fn add_setting(&self, key: &str, value: &str) -> Result<SettingChange> {
         let file = self.config_target(Scope::User)?;
         let path: Vec<&str> = key.split('.').collect();
-        let changed = self.edit_config(Scope::User, |text, file| {
-            let add = |value: &Value| add_value(text, file, Scope::User, &path, value);
-            json_or_text(value, add)
+        let changed = self.edit_typed(|text, file| {
+            let add = |text: &str, value: &Value| add_value(text, file, Scope::User, &path, value);
+            match serde_json::from_str(value) {
+                Ok(Value::Array(values)) => {
+                    values.iter().try_fold(text.to_owned(), |text, value| add(&text, value))
+                }
+                _ => json_or_text(value, |value| add(text, value)),
+            }
         })?;
         Ok(SettingChange { file, changed, removed: Vec::new() })
+    }
+
+    /// Changes the user's file by what was typed: where the file itself is right, a fault is of what was typed, and
+    /// no line of the file is to blame.
+    fn edit_typed(
+        &self,
+        change: impl FnOnce(&str, &str) -> std::result::Result<String, Vec<ConfigError>>,
+    ) -> Result<bool> {
+        let mut typed = None;
+        let edited = self.edit_config(Scope::User, |text, file| {
+            change(text, file).inspect_err(|errors| {
+                if metier_config::parse(text, file, Scope::User).is_ok() {
+                    typed = errors.first().cloned();
+                }
+            })
+        });
+        match typed {
+            Some(fault) => Err(Error::failed(fault.code(), fault.message).with_help(fault.help)),
+            None => edited,
+        }
     }
 
     fn set_model(&self, model: &str) -> Result<(bool, RemovedKeys)> {
@@ -101,7 +126,8 @@ fn json_or_text(
 ) -> std::result::Result<String, Vec<ConfigError>> {
     let as_text = Value::from(typed);
     match serde_json::from_str(typed) {
-        // `5` may be meant as a text.
+        // `5` may be meant as a text; `["a"]` is not.
+        Ok(json @ (Value::Array(_) | Value::Object(_))) => write(&json),
         Ok(json) => write(&json).or_else(|errors| write(&as_text).map_err(|_| errors)),
         Err(_) => write(&as_text),
     }

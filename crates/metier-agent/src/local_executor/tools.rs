@@ -9,6 +9,7 @@ use metier_policy::{
     CeilingReach, Effect, Invoker, LoadedSkill, Permission, Request, RequestContext, Risk, Subject,
 };
 use metier_registry::Entry;
+use metier_skill::own_tools::{DELETE_FILE, GREP, LIST_DIR, READ_FILE, WRITE_FILE};
 use metier_skill::{Digest, SkillId};
 use metier_tools::policy_facts::{absolute, acting_skill, loaded_skill};
 use metier_tools::{
@@ -44,8 +45,9 @@ fn judge(
 ) -> Result<Judgement, ToolFailure> {
     let not_allowed = |message: &str| ToolFailure::new(FailureCode::NotAllowed, message);
     let entry = skill.map(|id| executor.entry(id)).transpose()?;
-    let planned =
-        executor.toolbox(&skills.loaded, tool)?.plan(tool, Value::Object(below(executor, args)))?;
+    let planned = executor
+        .toolbox(&skills.loaded, tool)?
+        .plan(tool, Value::Object(below(executor, tool, args)))?;
     let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
     let acting = acting.map_err(|error| {
         let message =
@@ -104,9 +106,12 @@ fn judge(
 }
 
 /// The arguments of a call, with a `path` from the home directory as one from the workspace, where the
-/// workspace holds it: tools take no others.
-fn below(executor: &LocalExecutor, args: &Map<String, Value>) -> Map<String, Value> {
+/// workspace holds it: our tools take no others. What `path` is to a tool of someone else is theirs to say.
+fn below(executor: &LocalExecutor, tool: &str, args: &Map<String, Value>) -> Map<String, Value> {
     let mut args = args.clone();
+    if !matches!(tool, READ_FILE | LIST_DIR | GREP | WRITE_FILE | DELETE_FILE) {
+        return args;
+    }
     let inside = |path: &str| {
         let path = executor.home.as_ref()?.join(path.strip_prefix("~/")?);
         let below = path.strip_prefix(&executor.workspace).ok()?.to_str()?.to_owned();

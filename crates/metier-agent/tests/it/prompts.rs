@@ -146,7 +146,7 @@ fn the_same_result_is_not_shown_twice_and_the_same_call_cannot_be_made_a_third_t
     assert!(observed(&seen[1]).contains("[Output | mark "), "{}", observed(&seen[1]));
     assert_eq!(
         observed(&seen[2]),
-        "[Observation: call_tool | ok | same as before: it stands above]\n"
+        "[Observation: read_file | ok | same as before: it stands above]\n"
     );
     let schema = seen[2].schema.to_string();
     assert!(!schema.contains("read_file") && schema.contains("write_file"));

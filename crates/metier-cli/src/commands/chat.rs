@@ -22,15 +22,15 @@ use crate::render::style::{BOLD, DIM, paint};
 
 /// Talk to the agent: several requests in one session.
 ///
-/// A line is a request; `/name arguments` calls a skill; `/help` lists the commands of the chat; `/exit` or
-/// Ctrl-D ends the session. Ctrl-C stops the current request. At a terminal lines can be edited, and the
-/// arrow keys bring back what was typed in earlier sessions.
+/// A line is a request; `/name arguments` calls a skill, but not in what a pipe brings; `/help` lists the commands
+/// of the chat; `/exit` or Ctrl-D ends the session. Ctrl-C stops the current request. At a terminal lines can be
+/// edited, and the arrow keys bring back what was typed in earlier sessions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier chat
   metier chat --model anthropic:claude-sonnet-5
-  printf 'summarise examples/sales.csv by region\\n/project-overview\\n' | metier chat --yes")]
+  printf 'summarise examples/sales.csv by region\\nproject overview\\n' | metier chat --yes")]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     how: RunOptionArgs,
@@ -42,7 +42,12 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
     context.metier.require_user_folders()?;
     let console = args.how.console(context, json);
     let metier = context.acting(&args.find, &args.how.agent)?;
-    let mut chat = args.how.session(&metier, &console)?.chat()?;
+    let mut session = args.how.session(&metier, &console)?;
+    // What another program writes is not the person's own words, as for `run -`.
+    if !io::stdin().is_terminal() {
+        session = session.without_calls();
+    }
+    let mut chat = session.chat()?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     let mut exit = Exit::Done;
     let mut input = Input::open(&metier, json)?;

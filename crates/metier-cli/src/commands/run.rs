@@ -161,9 +161,6 @@ pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<d
     let console = args.how.console(context, json);
     let mut session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console)?;
     if author == Author::Pipe {
-        if !context.metier.skills_called(&request).is_empty() {
-            print_note("a request from a pipe calls no skill by its name; name it with `--skill`");
-        }
         session = session.without_calls();
     }
     let run = session.run(&request)?;

@@ -107,8 +107,8 @@ fn a_second_request_knows_the_first_and_keeps_its_skills() {
         }
         assert!(!asked[0].body.contains("Always greet twice."), "it was not loaded at first");
         assert_eq!(asked[3].body.matches("Always greet twice.").count(), 1, "loaded once");
-        let called = "Use the loaded skill `manners` with: again";
-        assert!(asked[3].body.contains(called), "{}", asked[3].body);
+        // A pipe calls nothing; what is loaded stays so.
+        assert!(asked[3].body.contains("/manners again"), "{}", asked[3].body);
         let records = records(&home);
         assert_eq!(records.len(), 3, "each request is a run of its own");
         let request = |record: &[Value]| record[0]["request"].clone();
@@ -166,7 +166,7 @@ fn a_session_through_a_pipe_stops_at_no_question_and_continues_with_the_next() {
     }
     let mut session = Session::start(&home, &[]);
     session.says("summarise examples/sales.csv by region");
-    session.says("/project-overview");
+    session.says("give me an overview of this project");
     let (_, code) = session.end();
     let records = records(&home);
     assert_eq!(records.len(), 2, "exit code {code}");
@@ -299,6 +299,16 @@ fn commands_of_a_chat_are_not_sent_to_a_model() {
     assert!(!runs(&home).exists(), "nothing was worked on: {out}");
     let (out, _, _) = chat(&["--agent", "a"], "/skills\n");
     assert!(!out.contains("manners"), "{out}");
+    // What a pipe brings calls no skill, as for `run -`.
+    home.write(
+        "home/.agent/skills/deploy/SKILL.md",
+        "---\nname: deploy\ndescription: Ship.\ndisable-model-invocation: true\n---\nSHIP-BODY\n",
+    );
+    let (_, error, _) = chat(&[], "/deploy now\nuse the deploy skill\n");
+    assert_eq!(error.matches("calls no skill by its name").count(), 2, "{error}");
+    for record in records(&home) {
+        assert!(of_type(&record, "action.started").is_empty(), "{record:?}");
+    }
     // A model that cannot be used leaves the one of before.
     let (out, error, _) = chat(&[], "/model opanai:x\n/model\n/model mock\n");
     assert!(error.contains("unknown provider `opanai`"), "{error}");

@@ -58,6 +58,11 @@ fn an_unknown_host_sees_no_connection_until_someone_allows_it() {
     assert_eq!(fs::read_to_string(file).expect("a file"), kept, "what was allowed before stays");
     let again = run(&home, &add);
     assert!(again.stdout.contains("already"), "{again:?}");
+    let several = ["config", "add", "sources.deny", r#"["a.test", "b.test"]"#];
+    assert_eq!(run(&home, &several).code, 0);
+    let shown = run(&home, &["config", "--json"]).stdout;
+    assert!(!shown.contains(r#"[\"a.test"#), "each is a value of its own: {shown}");
+    assert!(shown.contains("b.test"), "{shown}");
     assert_eq!(run(&home, &["install", &url, "--list"]).stdout, "pdf  Fill PDF forms.\n");
     assert!(server.connections() > 0);
 }

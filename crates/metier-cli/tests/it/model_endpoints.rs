@@ -176,6 +176,10 @@ fn config_set_writes_the_users_file_and_keeps_the_rest_of_it() {
     ] {
         let output = set(key, value);
         assert!(output.code != 0 && output.stderr.contains(words), "{key}: {output:?}");
+        assert!(
+            !output.stderr.contains("config.json:"),
+            "no line of the file is to blame: {output:?}"
+        );
         assert_eq!(text(), before, "{key}");
     }
     assert_eq!(home.run(METIER, &["models", "--json"]).json()["configured"], "ollama:qwen3");

@@ -82,6 +82,18 @@ const ENGLISH: &[(&str, Expected)] = &[
     ),
     ("summarise sales.csv data/euro.csv", Skill("csv-summary", "Not done: \"data/euro.csv\"")),
     ("bottom 2 products by units in sales.csv", Skill("csv-summary", "Not done: \"bottom 2\"")),
+    ("total units of north in sales.csv", Skill("csv-summary", "Not done: \"of north\"")),
+    (
+        "total units in sales.csv when price is above 3",
+        Skill("csv-summary", "Not done: \"when price is above 3\""),
+    ),
+    (
+        "sum the units of the first 2 rows in sales.csv",
+        Skill("csv-summary", "Not done: \"first 2 rows\""),
+    ),
+    ("how many csv files are there?", Tool("list_dir", "There is 1 .csv file in this folder")),
+    ("count files", Tool("list_dir", "files in this folder itself")),
+    ("read lines 3-2 of notes.txt", Tool("read_file", "Buy paint.")),
     ("which product sold the most units in sales.csv?", Skill("csv-summary", "units by product")),
     ("what is the capital of France?", Abstains),
     ("translate notes.txt into Finnish", Abstains),
@@ -137,6 +149,9 @@ const CHINESE: &[(&str, Expected)] = &[
     ("sales.csv 前 2 个地区", Skill("csv-summary", "取最大的 2 组")),
     ("按 region 汇总 sales.csv，除 north 外", Skill("csv-summary", "没有做到：“除 north 外”")),
     ("按 region 汇总 sales.csv，并删除它", Skill("csv-summary", "没有做到：“删除它”")),
+    ("sales.csv 里 north 的总 units", Skill("csv-summary", "没有做到：“north”")),
+    ("统计 sales.csv 里北方的 units 总和", Skill("csv-summary", "没有做到：“北方”")),
+    ("有几个 csv 文件？", Tool("list_dir", "有 1 个 .csv 文件")),
     ("把 sales.csv 按月份画成图表", Abstains),
     ("最高的山是哪座？", Abstains),
     ("法国的首都是哪里？", Abstains),
@@ -213,7 +228,15 @@ fn all_as_expected(cases: &[(&str, Expected)]) {
                     | Tool("read_file", "Call the plumber" | "Keeps track of boats.")
             )
             || output.stdout.chars().any(|c| c > '\u{2fff}');
-        if skills != wanted_skills || tools != wanted_tools || !says || !language {
+        // What is done in full says nothing of parts that were not.
+        let is_partial = part.contains("Not done") || part.contains("没有做到");
+        let notes = ["Not done:", "没有做到："].iter().any(|note| output.stdout.contains(note));
+        if skills != wanted_skills
+            || tools != wanted_tools
+            || !says
+            || !language
+            || notes != is_partial
+        {
             wrong.push(format!(
                 "{request}: {expected:?}, but {skills:?} {tools:?}: {}",
                 output.stdout
@@ -247,6 +270,7 @@ fn a_file_that_is_not_there_is_said_in_plain_words_with_the_nearest() {
         assert_eq!(output.code, 1, "{request}: {output:?}");
         assert!(!output.stdout.contains("path null"), "{output:?}");
         assert!(!output.stderr.contains("the model"), "{output:?}");
+        assert!(!output.stderr.contains("exactly as `list_dir`"), "{output:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a clone, a flag or a file's name must not do: bring a key to another provider, choose a model
 //! in silence, cut a budget in silence, write into the prompt, or end a session.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use metier_testkit::{Output, TestHome};
@@ -185,24 +185,37 @@ fn the_offline_model_is_not_stuck_on_the_first_skill_of_a_session() {
 #[test]
 fn a_request_that_cannot_begin_does_not_end_the_session() {
     let home = project();
-    home.write(
-        "home/.agent/config.json",
-        r#"{"skills": {"builtin:csv-summary": {"enabled": false}}}"#,
-    );
-    let input = "/csv-summary examples/sales.csv\n\n  \nsing me a song\n";
-    let output = chat(&home, &[], input);
-    assert_eq!(output.code, 1, "nothing fits the last request: {output:?}");
-    assert!(output.stderr.contains("error: builtin:csv-summary is switched off"), "{output:?}");
-    assert!(output.stderr.contains("metier enable"), "{output:?}");
-    assert!(output.stdout.contains("No installed skill fits"), "{output:?}");
-    assert_eq!(loaded(&home).len(), 1, "an empty line is no request");
-    let output = chat(&home, &["--json"], input);
-    let first: Value = serde_json::from_str(output.stdout.lines().next().expect("a line"))
-        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    assert_eq!(first["error"]["code"], "skill-disabled");
-    assert_eq!(output.stdout.lines().filter(|line| line.contains("run.finished")).count(), 1);
+    let folder = home.home().join(".agents/skills/manners");
+    let add = || home.skill("home/.agents/skills/manners", "manners", "Greets.");
+    add();
+    let mut command = home.command(METIER);
+    command.args(["chat", "--json", "--skill", "manners"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = piped.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut said = |request: &str| -> Value {
+        writeln!(input, "{request}").and_then(|()| input.flush()).expect("writes");
+        loop {
+            let line = lines.next().expect("an end").expect("a line");
+            let event: Value = serde_json::from_str(&line).expect("JSON");
+            if event["type"] == "run.finished" || event["error"].is_object() {
+                return event;
+            }
+        }
+    };
+    assert_eq!(said("one")["type"], "run.finished");
+    std::fs::remove_dir_all(&folder).expect("removes");
+    assert!(said("two")["error"]["code"].is_string());
+    // An empty line is no request.
+    add();
+    assert_eq!(said("\n  \nthree")["type"], "run.finished");
+    std::fs::remove_dir_all(&folder).expect("removes");
+    assert!(said("four")["error"]["code"].is_string());
+    drop(input);
     // The last request is the one that the exit code is about.
-    assert_eq!(chat(&home, &[], "/csv-summary a.csv\n").code, 1);
+    assert_ne!(child.wait().expect("ends").code(), Some(0));
+    assert_eq!(loaded(&home).len(), 2);
     // Flags that cannot be are no matter of one request.
     let output = chat(&home, &["--allow", "no_such_tool"], "one\ntwo\n");
     assert_eq!((output.code, output.stderr.matches("unknown tool").count()), (2, 1), "{output:?}");

@@ -5,7 +5,7 @@ use metier_testkit::TestHome;
 use serde_json::json;
 
 use crate::run::piped;
-use crate::run_support::{answer, events, holds_scripts, scripted};
+use crate::run_support::{answer, events, holds_scripts, last_run, scripted};
 use crate::support::run;
 
 /// Skills of the user: one with a script, one that only a person may start, and one whose description
@@ -65,10 +65,70 @@ fn a_name_in_a_request_starts_nothing_unless_it_is_an_order() {
         ("删除 deploy 技能", &[]),
         ("abc CI: use the deploy skill for staging", &[]),
         ("look at this\nuse the deploy skill", &[]),
+        ("With the deploy skill, half of our servers went down. Write release notes", &[]),
+        ("with the deploy skill in place, read notes.txt", &[]),
+        ("call the deploy skill a failure", &[]),
+        ("run the deploy skill by Anna first", &[]),
+        ("use the deploy skill but only after I say so", &[]),
+        ("Translate this into French. Use the deploy skill.", &[]),
+        ("通过 deploy 技能，一半的服务器昨天挂了", &[]),
     ] {
         run(&home, &["run", request]);
         assert_eq!(started(&home), wanted, "{request}");
     }
+}
+
+#[test]
+fn a_wish_that_starts_nothing_says_how_to_order_it() {
+    let home = home();
+    let output = run(&home, &["run", "use the deploy skill on staging once I say so"]);
+    assert!(output.stderr.contains("deploy was not loaded"), "{output:?}");
+    assert!(output.stderr.contains("`/deploy` does"), "{output:?}");
+}
+
+#[test]
+fn a_path_before_a_skill_that_is_named_stays_in_the_request() {
+    let home = home();
+    for (request, shown) in [
+        (
+            "/tmp is full, use the html skill to write a page",
+            "/tmp is full, use the html skill to write a page",
+        ),
+        ("/report with the html skill", "/report with the html skill"),
+        ("/html a page", "Use the loaded skill `html` with: a page"),
+        ("/user:html a page", "Use the loaded skill `html` with: a page"),
+    ] {
+        let model = scripted(&home, &json!([answer("done")]));
+        let output = run(&home, &["run", "--model", model, request]);
+        assert_eq!(output.code, 0, "{output:?}");
+        let setup = std::fs::read_to_string(last_run(&home).join("setup.json")).expect("a setup");
+        let setup: serde_json::Value = serde_json::from_str(&setup).expect("JSON");
+        let opening = setup["opening"].as_str().expect("a text");
+        assert!(opening.contains(&format!("# Request\n\n{shown}\n")), "{request}: {opening}");
+    }
+}
+
+#[test]
+fn a_word_with_a_hyphen_is_no_mistyped_call() {
+    let home = home();
+    home.skill("home/.agents/skills/email", "email", "Send an email.");
+    home.skill("home/.agents/skills/code-reviewer", "code-reviewer", "Review code.");
+    for request in [
+        "use e-mail to tell Anna the news",
+        "用 e-mail 通知 Anna",
+        "use code-review for notes.txt",
+        "run re-deploy now",
+    ] {
+        let output = run(&home, &["run", request]);
+        assert_ne!(output.code, 2, "{request}: {output:?}");
+        assert!(output.stderr.contains("it is taken as a part of the request"), "{output:?}");
+        assert_eq!(started(&home), [""; 0], "{request}");
+    }
+    let output = run(&home, &["run", "use the code-review skill for notes.txt"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    let output = run(&home, &["run", "use the e-mail skill for Anna"]);
+    assert_ne!(output.code, 2, "{output:?}");
+    assert!(!output.stderr.contains("there is no skill"), "{output:?}");
 }
 
 #[test]
@@ -80,6 +140,12 @@ fn what_a_pipe_brings_calls_no_skill() {
         assert_eq!(started(&home), [""; 0], "{request}: {output:?}");
     }
     let output = piped(&home, &["run", "-"], "use the deploy skill");
+    assert!(output.stderr.contains("calls no skill by its name"), "{output:?}");
+    // Skills of another root are called as little, and the note is there too.
+    home.skill("elsewhere/ship-it", "ship-it", "Ship.");
+    let root = home.path().join("elsewhere");
+    let output =
+        piped(&home, &["run", "--root", &root.to_string_lossy(), "-"], "use the ship-it skill");
     assert!(output.stderr.contains("calls no skill by its name"), "{output:?}");
     piped(&home, &["run", "--skill", "deploy", "-"], "staging\n");
     assert_eq!(started(&home), ["deploy"]);

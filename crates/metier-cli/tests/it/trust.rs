@@ -332,12 +332,16 @@ fn remembered(home: &TestHome) -> std::path::PathBuf {
     home.home().join(".local/state/metier/contents.json")
 }
 
-/// Lists until what was read is old enough to be remembered.
+/// Lists until what was read is old enough to be remembered, which takes a second or two.
 fn list_until_remembered(home: &TestHome) {
-    while !remembered(home).exists() {
+    for _ in 0..300 {
+        if remembered(home).exists() {
+            return;
+        }
         assert_eq!(mark(home), "Deploys.");
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
+    panic!("nothing was remembered after 300 lists");
 }
 
 #[test]

@@ -218,6 +218,14 @@ fn a_value_is_added_to_a_list_and_the_others_and_their_comments_stay() {
     assert_eq!(add("{}"), "{\n  \"sources\": {\n    \"allow\": [\"b.test\"]\n  }\n}");
     assert_eq!(add(r#"{"sources": {"allow": []}}"#), r#"{"sources": {"allow": ["b.test"]}}"#);
     assert_eq!(
+        add("{\"sources\": {\"allow\": [ // ask Bob\n ]}}"),
+        "{\"sources\": {\"allow\": [\"b.test\" // ask Bob\n ]}}"
+    );
+    assert_eq!(
+        add("{\"sources\": {\"allow\": [\n  /* none yet */\n ]}}"),
+        "{\"sources\": {\"allow\": [\"b.test\"\n  /* none yet */\n ]}}"
+    );
+    assert_eq!(
         add("{\"sources\": {\"allow\": [\n    \"a.test\", // mine\n  ]}}"),
         "{\"sources\": {\"allow\": [\n    \"a.test\", // mine\n    \"b.test\",\n  ]}}"
     );

@@ -8,11 +8,12 @@ use std::ops::Range;
 use super::fold::is_unspaced;
 use super::order_quotes::{BLOT, Masked};
 use super::order_words::{
-    ABOUT, ARTICLES, AS_WHAT, BEHIND, CALLS, CHINESE_ARTICLES, CHINESE_GUARDS, CHINESE_KINDS,
-    CHINESE_OPENINGS, CHINESE_POLITE, CHINESE_QUESTION_ENDS, CHINESE_TAIL_BLOCKS,
-    CHINESE_TAIL_REPORTS, CHINESE_VERBS, CLAUSE_ENDS, GUARDS, KINDS, MEANS, NEGATIONS,
-    NEGATIVE_CHARACTERS, OPENINGS, QUESTIONS, REPORTS, SENTENCE_ENDS, SUBJECTS, SUBORDINATES,
-    TAILS, VERBS,
+    ABOUT, AFTERTHOUGHTS, ARTICLES, AS_WHAT, BEHIND, CALLS, CHINESE_ARTICLES, CHINESE_GUARDS,
+    CHINESE_KINDS, CHINESE_MEANS, CHINESE_OPENINGS, CHINESE_POLITE, CHINESE_QUESTION_ENDS,
+    CHINESE_QUOTATIONS, CHINESE_RESERVATIONS, CHINESE_TAIL_BLOCKS, CHINESE_TAIL_REPORTS,
+    CHINESE_VERBS, CLAUSE_ENDS, GUARDS, KINDS, MEANS, NEGATIONS, NEGATIVE_CHARACTERS, OPENINGS,
+    PRONOUNS, QUESTIONS, QUOTATIONS, QUOTED_OBJECTS, REPORTS, RESERVATIONS, SENTENCE_ENDS,
+    SUBJECTS, SUBORDINATES, TAILS, VERBS,
 };
 use super::orders::{Force, is_compound, is_name};
 
@@ -39,6 +40,9 @@ pub(super) struct Clause<'l> {
     asks: bool,
     /// An earlier part of its sentence makes it depend on something, or makes it a quotation.
     guarded: bool,
+    /// An earlier sentence makes it a text that something is to be done with, or something behind it takes it
+    /// back: it may want a skill, and orders none.
+    doubtful: bool,
 }
 
 /// Gives every clause of a line up to its first colon.
@@ -50,7 +54,7 @@ pub(super) fn each(line: &Masked, mut give: impl FnMut(&Clause<'_>)) {
     };
     let colon = text.char_indices().find(|&(at, c)| c == '：' || c == ':' && is_end(at, c));
     let text = &text[..colon.map_or(text.len(), |(at, _)| at)];
-    let mut begin = 0;
+    let (mut begin, mut quoted) = (0, false);
     let mut marks =
         text.char_indices().filter(|&(at, c)| SENTENCE_ENDS.contains(c) && is_end(at, c));
     while begin < text.len() {
@@ -63,14 +67,43 @@ pub(super) fn each(line: &Masked, mut give: impl FnMut(&Clause<'_>)) {
         let reported = |word: &str| REPORTS.contains(&word.trim_matches(','));
         let is_reported = sentence.to_lowercase().split_whitespace().any(reported);
         let (mut start, mut guarded) = (begin, is_reported);
+        begin = mark.map_or(text.len(), |(at, c)| at + c.len_utf8());
+        let taken_back = opens_with(&text[begin..], AFTERTHOUGHTS);
         for part in sentence.split_inclusive(CLAUSE_ENDS) {
             let inner = part.trim_end_matches(CLAUSE_ENDS);
-            give(&Clause { text: inner, start, asks, guarded });
+            let mut later =
+                text.get(start + part.len()..end).unwrap_or_default().split(CLAUSE_ENDS);
+            let doubtful = quoted || taken_back || later.any(|it| opens_with(it, RESERVATIONS));
+            give(&Clause { text: inner, start, asks, guarded, doubtful });
             guarded |= guards(inner);
             start += part.len();
         }
-        begin = mark.map_or(text.len(), |(at, c)| at + c.len_utf8());
+        quoted |= quotes(sentence);
     }
+}
+
+/// Whether a clause begins with one of these, or with their like in Chinese.
+fn opens_with(clause: &str, words: &[&str]) -> bool {
+    let lower = clause.to_lowercase();
+    let first = lower.split_whitespace().find(|word| !matches!(*word, "and" | "so" | "or"));
+    first.is_some_and(|first| words.contains(&first))
+        || CHINESE_RESERVATIONS.iter().any(|word| lower.trim_start().starts_with(word))
+}
+
+/// Whether a sentence makes those behind it a text that something is to be done with, or puts them off.
+fn quotes(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let mut words = lower.split_whitespace().map(|word| word.trim_matches(CLAUSE_ENDS));
+    words.clone().any(|word| QUOTATIONS.contains(&word))
+        || words.next_back().is_some_and(|last| QUOTED_OBJECTS.contains(&last))
+        || CHINESE_QUOTATIONS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether what follows a call makes it depend on something, or takes it back.
+fn has_reservation(rest: &str) -> bool {
+    let lower = rest.to_lowercase();
+    lower.split_whitespace().any(|word| RESERVATIONS.contains(&word))
+        || CHINESE_RESERVATIONS.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a clause makes those behind it depend on it, or quotes them.
@@ -97,8 +130,15 @@ impl Clause<'_> {
             return;
         }
         let words = self.words();
+        let before = found.len();
         self.english(&words, found);
         self.chinese(found);
+        for call in &mut found[before..] {
+            let rest = self.text.get(call.end - self.start..).unwrap_or_default();
+            if self.doubtful || has_reservation(rest) {
+                call.force = Force::Mentioned;
+            }
+        }
     }
 
     fn words(&self) -> Vec<Word> {
@@ -130,7 +170,7 @@ impl Clause<'_> {
             let before = found.len();
             let verb =
                 first + usize::from(*head == "try" && lower.get(first + 1) == Some(&"using"));
-            object(words, verb + 1, lower.get(verb).unwrap_or(head), Force::Ordered, found);
+            object(words, verb + 1, lower.get(verb).unwrap_or(head), force_of(head), found);
             ordered = found.len() > before;
         }
         let is_free = !QUESTIONS.contains(head) && !SUBJECTS.contains(head);
@@ -148,9 +188,9 @@ impl Clause<'_> {
                 let next = at + 1 + next;
                 let verb = lower.get(next).filter(|verb| VERBS.contains(verb) && is_free);
                 if let Some(verb) = verb {
-                    object(words, next + 1, verb, Force::Ordered, found);
+                    object(words, next + 1, verb, force_of(verb), found);
                 } else if ordered {
-                    direct(words, next, found);
+                    direct(words, next, head, force_of(head), found);
                 }
             } else if at > first && MEANS.contains(&lower[at]) && is_free && !ABOUT.contains(head) {
                 object(words, at + 1, lower[at], Force::Mentioned, found);
@@ -192,7 +232,9 @@ impl Clause<'_> {
         if self.asks && !polite {
             return;
         }
-        if let Some(call) = self.chinese_call(text, Force::Ordered) {
+        let is_means = CHINESE_MEANS.iter().any(|word| text.starts_with(word));
+        let force = if is_means { Force::Mentioned } else { Force::Ordered };
+        if let Some(call) = self.chinese_call(text, force) {
             found.push(call);
         } else if text.starts_with(['把', '将', '给', '对'])
             && let Some(at) = text.rfind('用')
@@ -265,6 +307,11 @@ fn opened(lower: &[&str]) -> (usize, bool) {
     }
 }
 
+/// What a verb asks for: `with the deploy skill` is no order.
+fn force_of(verb: &str) -> Force {
+    if MEANS.contains(&verb) { Force::Mentioned } else { Force::Ordered }
+}
+
 /// The name that a verb before `at` has as its object.
 fn object(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<Found>) {
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
@@ -276,7 +323,7 @@ fn object(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<F
     // `the code review skill`
     let behind = (from + 1..from + 7).find(|&at| is_kind(lower(at)));
     if let Some(kind) = behind.filter(|&kind| (from..kind).all(text_is_name)) {
-        if goes_on(words, kind + 1) {
+        if goes_on(words, kind + 1, verb) {
             let parts =
                 words[from..kind].split(|word| lower(kind).ends_with('s') && word.lower == "and");
             for part in parts.filter(|part| !part.is_empty()) {
@@ -289,7 +336,7 @@ fn object(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<F
     // `the skill pdf`
     if is_kind(lower(from)) {
         let name = from + 1 + usize::from(matches!(lower(from + 1), "named" | "called"));
-        if text_is_name(name) && goes_on(words, name + 1) {
+        if text_is_name(name) && goes_on(words, name + 1, verb) {
             let span = words[name].span.clone();
             found.push(Found { end: span.end, name: span, force, beside: true });
         }
@@ -301,19 +348,19 @@ fn object(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<F
         let span = words[from].span.clone();
         found.push(Found { end: span.end, name: span, force, beside: false });
     } else if from == at && CALLS.contains(&verb) {
-        direct(words, at, found);
+        direct(words, at, verb, force, found);
     }
 }
 
 /// A name with a hyphen that stands at `at` without the word skill.
-fn direct(words: &[Word], at: usize, found: &mut Vec<Found>) {
+fn direct(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<Found>) {
     let Some(word) = words.get(at).filter(|word| is_compound(&word.lower)) else { return };
     let behind = words.get(at + 1).map(|word| word.lower.as_str());
     if behind.is_none_or(|behind| BEHIND.contains(&behind) || behind.starts_with(is_unspaced))
-        && goes_on(words, at + 1)
+        && goes_on(words, at + 1, verb)
     {
         let name = word.span.clone();
-        found.push(Found { end: name.end, name, force: Force::Ordered, beside: false });
+        found.push(Found { end: name.end, name, force, beside: false });
     }
 }
 
@@ -322,14 +369,20 @@ fn is_kind(word: &str) -> bool {
 }
 
 /// Whether the words from `at` continue an order, and do not make its object the subject of something
-/// (`the deploy skill failed`) or a part of another name (`the deploy skill docs`).
-fn goes_on(words: &[Word], at: usize) -> bool {
-    let Some(word) = words.get(at).map(|word| word.lower.as_str()) else { return true };
-    if word == "as" {
-        let next = words.get(at + 1).map(|word| word.lower.as_str());
-        return !next.is_some_and(|next| AS_WHAT.contains(&next));
-    }
+/// (`the deploy skill failed`), a part of another name (`the deploy skill docs`), or a thing that is only
+/// spoken of (`as an example`, `call the deploy skill a failure`).
+fn goes_on(words: &[Word], at: usize, verb: &str) -> bool {
+    let Some(word) = words.get(at) else { return true };
+    let lower = word.lower.as_str();
+    let next = words.get(at + 1).map_or("", |word| word.lower.as_str());
     let is_word =
-        word.starts_with(|c: char| c.is_ascii_alphabetic()) && !word.contains(['.', '/', BLOT]);
-    TAILS.contains(&word) || words[at].proper || !is_word
+        lower.starts_with(|c: char| c.is_ascii_alphabetic()) && !lower.contains(['.', '/', BLOT]);
+    match lower {
+        "as" => !AS_WHAT.contains(&next) && !ARTICLES.contains(&next),
+        "for" => !AS_WHAT.contains(&next),
+        "and" => !PRONOUNS.contains(&next),
+        // What it is to be called.
+        _ if verb == "call" && is_word && (word.proper || ARTICLES.contains(&lower)) => false,
+        lower => TAILS.contains(&lower) || word.proper || !is_word,
+    }
 }

@@ -15,7 +15,8 @@ pub(super) const VERBS: &[&str] = &[
 pub(super) const CALLS: &[&str] = &[
     "use", "using", "run", "enter", "start", "invoke", "call", "activate", "load", "launch",
 ];
-/// What a skill is wanted by in the middle of a clause.
+/// What a skill is wanted by, and no order even at the head of a clause: `with the deploy skill, half of our servers
+/// went down`.
 pub(super) const MEANS: &[&str] = &["with", "using", "via", "through"];
 pub(super) const ARTICLES: &[&str] = &["the", "my", "our", "your", "this", "a", "an"];
 pub(super) const KINDS: &[&str] = &["skill", "skills", "workflow", "workflows"];
@@ -110,16 +111,39 @@ pub(super) const BEHIND: &[&str] = &[
 /// What may follow a skill that is ordered.
 #[rustfmt::skip]
 pub(super) const TAILS: &[&str] = &[
-    "a", "again", "all", "an", "and", "asap", "at", "because", "but", "by", "can", "each", "first", "for", "from",
+    "again", "all", "and", "asap", "at", "because", "can", "each", "first", "for", "from",
     "here", "immediately", "in", "instead", "into", "it", "me", "my", "next", "now", "of", "on", "our", "over",
     "please", "right", "since", "so", "that", "the", "them", "then", "these", "this", "those", "to", "today",
     "together", "twice", "using", "via", "which", "while", "with", "you",
 ];
-/// Behind `use the deploy skill as`: then it is material.
+/// Behind `use the deploy skill as` or `for`: then it is material.
 #[rustfmt::skip]
 pub(super) const AS_WHAT: &[&str] = &[
-    "a", "an", "example", "examples", "inspiration", "input", "material", "reference", "model", "template", "basis",
+    "example", "examples", "inspiration", "input", "material", "reference", "model", "template", "basis", "comparison",
+    "ideas",
 ];
+/// Behind `use the deploy skill and`: then something is said about it.
+pub(super) const PRONOUNS: &[&str] =
+    &["you", "it", "we", "they", "i", "he", "she", "everything", "things", "nothing"];
+/// What makes an order depend on something, or takes a part of it back, where it stands behind the call or opens a
+/// later clause. What only a user may start is then not started.
+#[rustfmt::skip]
+pub(super) const RESERVATIONS: &[&str] = &[
+    "if", "unless", "until", "till", "when", "whenever", "once", "after", "before", "only", "but", "not", "never",
+    "provided", "assuming", "except", "later", "tomorrow",
+];
+/// Those of them that do so at the head of the next sentence, too.
+pub(super) const AFTERTHOUGHTS: &[&str] = &["but", "not", "only", "unless", "except", "never"];
+/// What makes the sentences behind it a text that something is to be done with, or puts them off.
+#[rustfmt::skip]
+pub(super) const QUOTATIONS: &[&str] = &[
+    "say", "says", "said", "saying", "wrote", "means", "phrase", "sentence", "quote", "string", "words", "translate",
+    "explain", "repeat", "echo", "example", "e.g", "e.g.", "paraphrase", "rephrase", "rewrite", "reword", "proofread",
+    "pronounce", "spell", "following", "below", "wait", "until", "unless",
+];
+/// The last word of such a sentence: `shorten this.`
+pub(super) const QUOTED_OBJECTS: &[&str] =
+    &["this", "text", "message", "paragraph", "email", "line"];
 
 pub(super) const CHINESE_KINDS: &[&str] = &["技能", "工作流"];
 /// The longer ones first.
@@ -133,6 +157,17 @@ pub(super) const CHINESE_OPENINGS: &[&str] = &[
     "我想", "我要", "我们来", "让我们", "你能不能", "你能", "你可以", "能不能", "能否", "可否", "可以", "你", "再", "先", "就", "来", "并",
     "please",
 ];
+/// Those of the verbs that also say by which means something happened.
+pub(super) const CHINESE_MEANS: &[&str] = &["利用", "借助", "通过"];
+/// What makes an order depend on something or takes a part of it back.
+#[rustfmt::skip]
+pub(super) const CHINESE_RESERVATIONS: &[&str] = &[
+    "但", "不过", "如果", "要是", "假如", "除非", "只有", "只在", "前提", "等我", "等到", "以后再", "明天", "先不", "先别", "暂时不",
+];
+/// What makes the sentences behind it a text that something is to be done with, or puts them off.
+#[rustfmt::skip]
+pub(super) const CHINESE_QUOTATIONS: &[&str] =
+    &["翻译", "解释", "改写", "润色", "复述", "朗读", "什么意思", "这句", "这段", "以下", "等我", "等到"];
 /// Those that ask for something to be done.
 pub(super) const CHINESE_POLITE: &[&str] =
     &["你能", "你可以", "能不能帮", "能否帮", "可以帮", "可否帮", "可以请", "能请"];

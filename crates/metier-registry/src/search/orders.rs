@@ -8,7 +8,9 @@
 //! - Only the first line counts, and in it nothing behind a colon: what follows is usually pasted.
 //! - Nothing in quotation marks counts, but for a name alone beside the word skill (`the "best" skill`).
 //! - The verb opens the clause, perhaps behind *please*, *can you*, *let's* (请, 帮我); a clause that asks,
-//!   tells, denies or depends on another orders nothing.
+//!   tells, denies or depends on another orders nothing, and neither does one that *with* or *via* opens.
+//! - What takes an order back or makes it depend on something behind it (`but not today`, `once I say so`), or a
+//!   text to work on before it (`Translate this. Use …`), leaves a wish of it.
 //! - A name is a whole word: `site-deploy` is not `deploy`, and what holds a slash or a dot is a path.
 //!
 //! [`Force::Mentioned`] is for sentences that want a skill without ordering it (`a page with the html skill`);
@@ -51,6 +53,13 @@ pub(super) struct Order<'r> {
     pub(super) quoted: bool,
 }
 
+impl Order<'_> {
+    /// Whether what stands at the place of a name can only be one.
+    fn is_certain(&self) -> bool {
+        self.beside || self.called.starts_with('/')
+    }
+}
+
 /// Which of `names` a person plainly asks for in the words of a request, in the order of the names. Not
 /// for texts that others wrote.
 pub fn asked_by_name<'n, 'r>(
@@ -62,27 +71,48 @@ pub fn asked_by_name<'n, 'r>(
         return Vec::new();
     }
     let prose = Prose::read(request);
-    let keys: Vec<(String, &Order<'r>)> =
+    let names: Vec<(&str, String)> =
+        names.into_iter().map(|name| (name, names::key(name))).collect();
+    let mut keys: Vec<(String, &Order<'r>)> =
         orders.iter().map(|order| (names::key(order.called), order)).collect();
-    let named = names.into_iter().filter_map(|name| {
-        let key = names::key(name);
+    for (called, order) in &mut keys {
+        let joined = called.replace(' ', "");
+        let is_there = names.iter().any(|(_, key)| key == called);
+        let same = names.iter().find(|(_, key)| key.replace(' ', "") == joined);
+        // `the e-mail skill` is `email`, where nothing is called so.
+        if let Some((_, key)) = same.filter(|_| !is_there && order.is_certain()) {
+            called.clone_from(key);
+        }
+    }
+    let named = names.iter().filter_map(|&(name, ref key)| {
         let calls = keys.iter().filter(|(called, order)| {
-            *called == key && (order.quoted || !is_ordinary(&key) || order.called.starts_with('/'))
+            called == key && (order.quoted || !is_ordinary(key) || order.called.starts_with('/'))
         });
         let (_, order) = calls.max_by_key(|(_, order)| order.force)?;
-        let declined = prose.naming(&key) == Some(Naming::Declined);
+        let declined = prose.naming(key) == Some(Naming::Declined);
         let &Order { arguments, force, .. } = *order;
         (!declined).then_some(AskedSkill { name, arguments, force })
     });
     named.collect()
 }
 
-/// What a request orders by a name with a hyphen that is none of `names`, and the name that was probably
-/// meant: `use the my-deploy skill`, where there is only `deploy`.
+/// A name with a hyphen that a request orders and no skill has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownOrder<'n, 'r> {
+    /// As the request has it.
+    pub called: &'r str,
+    /// The name that was probably meant.
+    pub near: &'n str,
+    /// The word skill stands beside it. Without it `use e-mail` and `run re-deploy` may be plain words.
+    pub certain: bool,
+}
+
+/// What a request orders by a name with a hyphen that is none of `names`, where one of them was probably meant:
+/// `use the my-deploy skill`, where there is only `deploy`.
 pub fn unknown_order<'n, 'r>(
     request: &'r str,
     names: impl IntoIterator<Item = &'n str>,
-) -> Option<(&'r str, &'n str)> {
+) -> Option<UnknownOrder<'n, 'r>> {
     let orders = orders(request);
     let is_candidate =
         |order: &&Order<'r>| order.force == Force::Ordered && is_compound(order.called);
@@ -100,7 +130,7 @@ pub fn unknown_order<'n, 'r>(
         !part.is_empty() && (rest == Some(true) || before == Some(true))
     };
     let near = near.or_else(|| names.iter().filter(|_| order.beside).find(is_part).copied());
-    near.map(|near| (order.called, near))
+    near.map(|near| UnknownOrder { called: order.called, near, certain: order.is_certain() })
 }
 
 /// A name of several parts, as only names are written.

@@ -117,7 +117,6 @@ fn an_order_opens_its_clause() {
         ("let’s enter voice-mode", "voice-mode"),
         ("i want to use the deploy skill for this", "deploy"),
         ("start the deploy skill", "deploy"),
-        ("with the deploy skill, ship staging", "deploy"),
         ("summarise a.csv, then use the pdf skill to print it", "pdf"),
         ("build it and run the site-deploy skill", "site-deploy"),
         ("ok, use the code review skill here", "code-review"),
@@ -146,6 +145,12 @@ fn an_order_opens_its_clause() {
         ("你能用 deploy 技能发布吗？", "deploy"),
         ("先汇总 a.csv，再用 pdf 技能打印", "pdf"),
         ("use the deploy 技能", "deploy"),
+        ("try using the deploy skill", "deploy"),
+        ("call the deploy skill", "deploy"),
+        ("call the deploy skill on staging", "deploy"),
+        ("Tests pass. Use the deploy skill.", "deploy"),
+        ("Use the deploy skill. If it fails, tell me.", "deploy"),
+        ("use the deploy skill, don't touch production", "deploy"),
     ] {
         assert_eq!(ordered(request), [name], "{request}");
     }
@@ -154,6 +159,72 @@ fn an_order_opens_its_clause() {
         ordered("用 csv-summary 统计 a.csv，再用 profile-csv 检查 b.csv"),
         ["csv-summary", "profile-csv"]
     );
+}
+
+/// What only a user may start is started by none of these; a model could have chosen it.
+#[test]
+fn what_is_taken_back_depends_or_belongs_to_a_text_orders_nothing() {
+    for request in [
+        "With the deploy skill, half of our servers went down yesterday. Write release notes",
+        "with the deploy skill in place, summarise sales.csv by region",
+        "with the deploy skill, ship staging",
+        "via the deploy skill, half of it was lost",
+        "through site-deploy we lost a day",
+        "using the deploy skill, half of it was lost",
+        "call the deploy skill a failure",
+        "call the deploy skill our biggest mistake",
+        "call the deploy skill Shippy",
+        "call site-deploy a failure",
+        "run the deploy skill by Anna first",
+        "use the deploy skill but not today",
+        "use the deploy skill but only after I say so",
+        "use the deploy skill, but not today",
+        "use the deploy skill. But not today.",
+        "use the deploy skill. Only after I say so.",
+        "use the deploy skill on staging once I say so",
+        "use the deploy skill on staging if the tests pass",
+        "use the deploy skill, if the tests pass",
+        "use the deploy skill on staging, and only when I am there",
+        "use site-deploy on staging when the tests pass",
+        "use the deploy skill on staging tomorrow",
+        "can you use the deploy skill on staging when the tests pass?",
+        "Translate this into French. Use the deploy skill.",
+        "Shorten this. Use the deploy skill.",
+        "Explain what follows. Use the deploy skill.",
+        "Proofread the following. Thank you all. Use the deploy skill.",
+        "Wait for my word. Then use the deploy skill.",
+        "use the deploy skill and you lose a day",
+        "use the deploy skill a lot",
+        "use the deploy skill for inspiration",
+        "use the deploy skill as the example",
+        "通过 deploy 技能，一半的服务器昨天挂了",
+        "用 deploy 技能，但不是今天",
+        "用 deploy 技能发布，不过等我同意",
+        "用 deploy 技能发布，如果测试通过",
+        "翻译这句话。用 deploy 技能。",
+        "等我同意。再用 deploy 技能。",
+    ] {
+        assert_eq!(ordered(request), [""; 0], "{request}");
+    }
+    for (request, names) in [
+        ("with the html skill, make a page", &["html"][..]),
+        ("use the html skill to make a page, but not with frames", &["html"]),
+        ("Translate notes.txt. Then use the pdf skill to print it.", &["pdf"]),
+    ] {
+        assert_eq!(asked(request), names, "a wish is left: {request}");
+    }
+}
+
+#[test]
+fn a_name_without_its_hyphen_is_the_same_where_it_is_certainly_one() {
+    let asked = |request: &'static str| -> Vec<&'static str> {
+        asked_by_name(request, ["email", "deploy"]).iter().map(|it| it.name).collect()
+    };
+    assert_eq!(asked("use the e-mail skill to tell Anna"), ["email"]);
+    assert_eq!(asked("用 e-mail 技能通知 Anna"), ["email"]);
+    assert_eq!(asked("use e-mail to tell Anna the news"), [""; 0]);
+    let both: Vec<_> = asked_by_name("use the e-mail skill", ["e-mail", "email"]);
+    assert_eq!(both.iter().map(|it| it.name).collect::<Vec<_>>(), ["e-mail"]);
 }
 
 #[test]
@@ -323,10 +394,16 @@ fn what_follows_the_call_is_its_arguments() {
 
 #[test]
 fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
-    let unknown = |request| unknown_order(request, NAMES.iter().copied());
-    assert_eq!(unknown("use the my-deploy skill"), Some(("my-deploy", "deploy")));
-    assert_eq!(unknown("run site-deplyo"), Some(("site-deplyo", "site-deploy")));
-    assert_eq!(unknown("用 my-deploy 技能"), Some(("my-deploy", "deploy")));
+    let unknown = |request| {
+        let found = unknown_order(request, NAMES.iter().copied());
+        found.map(|it| (it.called, it.near, it.certain))
+    };
+    assert_eq!(unknown("use the my-deploy skill"), Some(("my-deploy", "deploy", true)));
+    assert_eq!(unknown("run the site-deplyo skill"), Some(("site-deplyo", "site-deploy", true)));
+    assert_eq!(unknown("用 my-deploy 技能"), Some(("my-deploy", "deploy", true)));
+    // Without the word skill it may be a plain word.
+    assert_eq!(unknown("run site-deplyo"), Some(("site-deplyo", "site-deploy", false)));
+    assert_eq!(unknown("run re-deploy now"), Some(("re-deploy", "deploy", false)));
     for request in [
         "use site-deploy",
         "run pre-commit",

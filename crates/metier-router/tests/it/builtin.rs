@@ -160,6 +160,14 @@ fn each_compiled_in_skill_is_followed() {
         "scripts/summarise.sh --by product --column price sales.csv"
     );
     assert_eq!(
+        script("sales.csv 中销量最高的 ２ 个产品", "csv-summary"),
+        "scripts/summarise.sh --lang zh --by 产品 --column 销量 --top 2 sales.csv"
+    );
+    assert_eq!(
+        script("检查 报告２.csv", "profile-csv"),
+        "scripts/profile_csv.py --lang zh 报告２.csv"
+    );
+    assert_eq!(
         script("sharpen the description of my skill", "write-skill"),
         "load_resource write-skill/references/descriptions.md"
     );

@@ -93,6 +93,48 @@ fn effect(events: &[Value]) -> &str {
     about["effect"].as_str().expect("an effect")
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct OpenArgs {
+    /// What to open.
+    path: String,
+}
+
+/// Says which path it was given.
+struct OpenTool;
+
+impl Tool for OpenTool {
+    type Args = OpenArgs;
+
+    fn name(&self) -> &'static str {
+        "open_note"
+    }
+
+    fn description(&self) -> &'static str {
+        "Open a note."
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::Low
+    }
+
+    fn call(&self, args: OpenArgs, _: &CallContext) -> Result<ToolResult, ToolFailure> {
+        Ok(ToolResult::text(format!("opened: {}", args.path)))
+    }
+}
+
+#[test]
+fn a_path_of_its_own_is_passed_as_the_model_wrote_it() {
+    let home = TestHome::new();
+    home.write("home/proj/a.txt", "a\n");
+    let open_note = call("open_note", &json!({"path": "~/proj/a.txt"}));
+    scripted(&home, &json!([open_note, answer("done")]));
+    let model = format!("scripted:{}", home.project().join("model.json").display());
+    let session = open(&home, "home/proj").session().model(model);
+    let run = session.tool(OpenTool).run("do it").expect("it runs");
+    let events = record(&run);
+    assert_eq!(of_type(&events, "action.finished")[0]["text"], "opened: ~/proj/a.txt");
+}
+
 #[test]
 fn a_low_risk_is_allowed_and_the_others_ask() {
     for (risk, expected) in [(Risk::Low, "allow"), (Risk::Medium, "ask"), (Risk::High, "ask")] {

@@ -6,6 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use metier::FailureCode;
 use metier::agent::{Event, Note, Observer, Op, Outcome, PlanAuthor, Record, Status};
 use metier::model::{Action, Plan};
 use metier::policy::{Answer, Effect};
@@ -159,6 +160,9 @@ impl Lines {
             // Of a script that failed, its own words say more than its exit code.
             let said = outcome.data["stderr"].as_str().filter(|it| !it.trim().is_empty());
             let text = said.unwrap_or(outcome.text.as_str());
+            // What follows is advice to the model, about its tools.
+            let is_missing = said.is_none() && code == FailureCode::NotFound;
+            let text = text.split_once("; ").filter(|_| is_missing).map_or(text, |(what, _)| what);
             let first = text.trim().lines().next().unwrap_or_default();
             let is_shown = self.screen().output.shows(first);
             self.keep_output(depth);
