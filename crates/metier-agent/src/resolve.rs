@@ -77,6 +77,9 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
             None => one(Op::Search { query: query.clone() }),
         },
         Action::CallTool { tool, args, skill } => {
+            if let Some(words) = skill_as_tool(state, tool) {
+                return impossible(Outcome::failed(FailureCode::UnknownTool, words));
+            }
             let skill = skill.as_ref().map(|skill| loaded_skill(state, skill)).transpose();
             match skill {
                 Ok(skill) => one(Op::Tool { tool: tool.clone(), args: args.clone(), skill }),
@@ -303,6 +306,19 @@ fn already_loaded(state: &State, card: &SkillCard) -> String {
          {instead}, call a tool, or answer.",
         card.name
     )
+}
+
+/// What to do with a skill that was called like a tool.
+fn skill_as_tool(state: &State, tool: &str) -> Option<String> {
+    if state.setup.tools.iter().any(|card| card.offer.name == tool) {
+        return None;
+    }
+    let card = state.setup.skill(tool).filter(|card| card.offered)?;
+    Some(if state.is_loaded(&card.id) {
+        already_loaded(state, card)
+    } else {
+        format!("`{tool}` is a skill, not a tool: load it with `select_skills`.")
+    })
 }
 
 /// What something is that was named as a skill and is something else: a file, a tool, an action.

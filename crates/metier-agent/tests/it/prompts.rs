@@ -241,6 +241,10 @@ fn what_is_no_skill_is_called_what_it_is() {
             select(&["run_script"]),
             "`run_script` is an action, not a skill: take that action itself.",
         ),
+        (
+            json!({"action": {"type": "call_tool", "tool": "pdf", "args": {}}}),
+            "`pdf` is a skill, not a tool: load it with `select_skills`.",
+        ),
         (select(&["SKILL"]), "`SKILL` stands for words of the request: write those instead."),
         (search("docs/handbook.md"), "is a file, not a skill: read it with `read_file`."),
     ] {
