@@ -222,7 +222,8 @@ fn support(
     if !model.ask_only_in(mode) {
         return None;
     }
-    let turn = turn(&format!("Say what a {WORD} is, in one short sentence."));
+    // About something else: a small model answers a second question about the word with the word.
+    let turn = turn("How many days has a week? Say it in one short sentence.");
     Some(match model.reply(&turn, &mut |_| {}, cancel) {
         Ok(reply) if reply.text != first && has_form(&reply) => Support::Held,
         Ok(_) => Support::Ignored,
