@@ -260,7 +260,7 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, Unknown
     let elsewhere = state.setup.skill(&skill.name).filter(|card| card.offered);
     if let Some(card) = elsewhere.filter(|_| skill.source.is_some()) {
         let words = format!(
-            "There is no skill `{}`, but there is `{}`: select it with that source, or with none.",
+            "There is no skill `{}`. Did you mean `{}`?",
             label(&skill.text(), NAME_CHARS),
             card.id
         );

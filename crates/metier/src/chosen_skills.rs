@@ -129,7 +129,7 @@ pub(crate) fn not_calls(request: &str, scan: &Scan) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(name) = unknown_call(request, scan) {
         let name = quoted(&format!("/{name}"));
-        notes.push(format!("there is no skill {name}; it is taken as a part of the request"));
+        notes.push(format!("there is no skill {name}; reading it as part of the request"));
     }
     let asked = asked_by_name(request, names());
     if asked.is_empty()
@@ -137,7 +137,7 @@ pub(crate) fn not_calls(request: &str, scan: &Scan) -> Vec<String> {
     {
         let called = quoted(called);
         notes.push(format!(
-            "there is no skill {called}; it is taken as a part of the request (`/{near}` calls {near})"
+            "there is no skill {called}; reading it as part of the request (`/{near}` calls {near})"
         ));
     }
     for it in asked {

@@ -232,7 +232,7 @@ fn what_is_no_skill_is_called_what_it_is() {
     for (decision, words) in [
         (
             json!({"action": {"type": "select_skills", "skills": from_project, "reason": "x"}}),
-            "There is no skill `project:pdf`, but there is `user:pdf`: select it with that source, or with none.",
+            "There is no skill `project:pdf`. Did you mean `user:pdf`?",
         ),
         (select(&["notes/a.md"]), "`notes/a.md` is a file, not a skill: read it with `read_file`."),
         (select(&["sales.csv"]), "`sales.csv` is a file, not a skill: read it with `read_file`."),

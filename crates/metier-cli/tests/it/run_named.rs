@@ -121,7 +121,7 @@ fn a_word_with_a_hyphen_is_no_mistyped_call() {
     ] {
         let output = run(&home, &["run", request]);
         assert_ne!(output.code, 2, "{request}: {output:?}");
-        assert!(output.stderr.contains("it is taken as a part of the request"), "{output:?}");
+        assert!(output.stderr.contains("reading it as part of the request"), "{output:?}");
         assert_eq!(started(&home), [""; 0], "{request}");
     }
     let output = run(&home, &["run", "use the code-review skill for notes.txt"]);
