@@ -75,7 +75,11 @@ fn follow(
             err.map(|err| stderr.follow(Stream::new(err, given_up.as_fd())))
         });
         let ended = send(&mut socket, &policy)
-            .map_err(Error::io("sending the policy to the sandbox helper"))
+            // It ended before it read it: how far it came is chance.
+            .map_err(|error| Error::Helper {
+                helper: runner.helper().to_owned(),
+                detail: format!("it did not take the policy: {error}"),
+            })
             .and_then(|()| wait(runner, plan, &stop, events, &socket, started));
         // Nothing may be left, and the readers end with the last holder of the streams.
         drop(socket);
