@@ -90,6 +90,7 @@ fn setup(model: &dyn Model) -> Setup {
         system_for_call: "The rules. ".repeat(500).into(),
         opening: "do it".to_owned(),
         model: model.info(),
+        names_no_files: false,
         model_by_project: Vec::new(),
         shown: Vec::new(),
         tools: Arc::from([]),

@@ -16,6 +16,9 @@ use crate::prompt_parts::KnownParts;
 pub struct Setup {
     /// The request, as it was typed.
     pub request: String,
+    /// Whether it is not a person's own words: scripts are given no file because it names one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_no_files: bool,
     /// Files that the user gave, by path in the workspace.
     pub files: Vec<String>,
     /// The stable part of every prompt: instructions, actions, tools, catalog.

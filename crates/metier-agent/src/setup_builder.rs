@@ -108,8 +108,8 @@ const ONLY_READING: &str =
 /// skill` begins with a path all the same, and stays.
 pub fn shown_request(request: &str, chosen: &[Chosen]) -> String {
     let Some(call) = Invocation::parse(request) else { return request.to_owned() };
-    // It may be written with its source, and as the second of one: `/user:csv-sum#2`.
-    let name = call.name.split('#').next().unwrap_or_default();
+    // It may be written with its source, and as the second of one: `/user:csv-sum#2`, `/csv-sum@user`.
+    let name = call.name.split(['#', '@']).next().unwrap_or_default();
     let called = name.rsplit(':').next();
     let is_called = |chosen: &&Chosen| {
         chosen.arguments.as_deref() == Some(call.arguments)
@@ -167,6 +167,7 @@ impl SetupBuilder<'_> {
             opening,
             model: self.model,
             plan: self.plan,
+            names_no_files: false,
             model_by_project: Vec::new(),
             agent: None,
             shown: self.shown,

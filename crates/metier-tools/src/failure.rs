@@ -86,7 +86,14 @@ impl ToolFailure {
             PathFault::Dotfile | PathFault::Guarded => FailureCode::NotAllowed,
             _ => FailureCode::PathTraversalBlocked,
         };
-        Self::new(code, format!("{}: {fault} [{}]", shown(path), fault.as_str()))
+        let failure = Self::new(code, format!("{}: {fault} [{}]", shown(path), fault.as_str()));
+        if fault == PathFault::Absolute {
+            return failure.with_help(
+                "name a path below the workspace, such as src/main.rs; a person gives a file from elsewhere with \
+                 `metier run --file PATH`",
+            );
+        }
+        failure
     }
 
     /// About a file of the workspace.

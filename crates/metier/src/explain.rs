@@ -1,7 +1,7 @@
 //! What would be decided about a request, by which rules, and why. Nothing is done and no
 //! question is asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use metier_policy::{
     Effect, Invoker, Permission, PolicyDecision, Request, RequestContext, Subject, subject_of,
@@ -128,8 +128,7 @@ impl Metier {
         let mut loaded: Vec<_> = with.into_iter().map(known).collect();
         if let Some(entry) = entry {
             let skill = acting_skill(entry, &guard.trusted).map_err(|error| {
-                let message =
-                    format!("the content of {} cannot be vouched for: {error}", entry.id());
+                let message = format!("the content of {} cannot be verified: {error}", entry.id());
                 Error::failed("no-digest", message).with_help(error.help())
             })?;
             request = request.acting_for(skill);
@@ -247,10 +246,11 @@ impl Metier {
     }
 
     /// A path as it was typed: `~/` may come from a quoted argument.
-    fn typed_path(&self, path: &str) -> PathBuf {
-        match (path.strip_prefix("~/"), self.home()) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => self.working_dir().join(path),
+    pub(crate) fn typed_path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        match (path.strip_prefix("~"), self.home()) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.base_dir().join(path),
         }
     }
 }

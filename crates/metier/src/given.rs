@@ -1,11 +1,12 @@
 //! Files that a person gives to a run: by their path in the workspace or, where they lie elsewhere,
 //! as text that stands in the request.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
+use metier_policy::{Effect, Invoker, Permission, Request, RequestContext, Subject};
 use metier_skill::FailureCode;
 use metier_tools::LoadGate;
-use metier_tools::policy_facts::real_path;
+use metier_tools::policy_facts::{absolute, real_path};
 
 use crate::error::{Error, Result};
 use crate::open::Metier;
@@ -24,17 +25,32 @@ const MAX_NAME_CHARS: usize = 200;
 const MAX_GIVEN_BYTES: u64 = 4 << 20;
 
 impl Metier {
-    /// Looks at a file that the user gave. The text of a skill that a rule keeps from being loaded does
-    /// not come in this way either.
+    /// Looks at a file that the user gave. What a rule or the floor keeps from being read does not come in
+    /// this way either, nor does the text of a skill that may not be loaded.
     pub(crate) fn given_file(&self, file: &Path, gate: LoadGate<'_>) -> Result<GivenFile> {
         let shown = file.display();
-        let path = self.base_dir().join(file);
+        let path = self.typed_path(file);
         let real = metier_fs::canonical(&path).map_err(|error| {
             Error::usage(format!("{shown} cannot be given: {error}"))
                 .with_help("name a file that exists")
         })?;
         if let Some(below) = self.below_workspace(&real) {
             return Ok(GivenFile::Path(below));
+        }
+        // A clone may have a link to any file of the user's.
+        if self.is_inside(&path) {
+            let message = format!("{shown} leads out of {}", self.workspace().display());
+            return Err(Error::denied(FailureCode::NotAllowed.as_str(), message)
+                .with_help(format!("name the file itself to give it: --file {}", real.display())));
+        }
+        let subject = vec![Subject::Path(absolute(&real)?)];
+        let request = Request::new(Permission::ReadFile, subject).by(Invoker::User);
+        let context = RequestContext { loaded: &[], memory: gate.answers, now: gate.now };
+        let decision = gate.policy.decide(&request, &context);
+        if decision.effect == Effect::Deny {
+            let message = format!("{shown} cannot be given: {}", decision.reason);
+            return Err(Error::denied(FailureCode::NotAllowed.as_str(), message)
+                .with_help("`metier explain read_file PATH` names the rule and its file"));
         }
         let skills = gate.index.entries().iter().chain(gate.index.shadowed());
         let mut skills = skills.filter(|entry| real.starts_with(real_path(&entry.path)));
@@ -60,8 +76,15 @@ impl Metier {
 
     /// A given file as a run knows it: from the workspace, or by its absolute path.
     pub(crate) fn given_path(&self, file: &Path) -> Option<String> {
-        let real = metier_fs::canonical(&self.base_dir().join(file)).ok()?;
+        let real = metier_fs::canonical(&self.typed_path(file)).ok()?;
         self.below_workspace(&real).or_else(|| real.to_str().map(ToOwned::to_owned))
+    }
+
+    /// Whether a path names something in the workspace, as it is written.
+    fn is_inside(&self, path: &Path) -> bool {
+        let workspace = self.workspace();
+        let below = path.strip_prefix(&workspace).or_else(|_| path.strip_prefix(self.base_dir()));
+        below.is_ok_and(|below| !below.components().any(|part| part == Component::ParentDir))
     }
 
     fn below_workspace(&self, real: &Path) -> Option<String> {

@@ -23,7 +23,7 @@ use crate::exec::unseen_workspace;
 use crate::executor::cap_for;
 use crate::guard::Guard;
 use crate::run::Run;
-use crate::session::{CallsByName, Earlier, Session, new_id};
+use crate::session::{Earlier, RequestAuthor, Session, new_id};
 
 /// A session that works on many requests with the same skills, settings and model. Made by
 /// [`Session::prepare`].
@@ -125,9 +125,9 @@ impl Session {
             Some(scratch) => RunFolder::new(scratch, new_id()),
             None => metier.new_run(new_id())?,
         };
-        let own_words = match self.calls {
-            CallsByName::Count => call.request,
-            CallsByName::Ignored => {
+        let own_words = match self.author {
+            RequestAuthor::Person | RequestAuthor::CaseFile => call.request,
+            RequestAuthor::Unknown => {
                 if !skills_called(call.request, scan).is_empty() {
                     self.note(&Note::Warning(
                         "a request from a pipe calls no skill by its name; name it with `--skill`"
@@ -195,6 +195,7 @@ impl Session {
             shared: &shared.setup,
         }
         .build();
+        setup.names_no_files = self.author != RequestAuthor::Person;
         setup.model_by_project.clone_from(&shared.by_project);
         setup.agent = metier.agent().map(|agent| agent.name.clone());
         let watch = RunWatch { observer: call.observer, cancel: call.cancel };

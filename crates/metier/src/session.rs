@@ -48,8 +48,7 @@ pub struct Session {
     pub(crate) rules: RunRules,
     pub(crate) tools: OwnTools,
     skills: Vec<String>,
-    /// Whether the words of a request call skills by name.
-    pub(crate) calls: CallsByName,
+    pub(crate) author: RequestAuthor,
     files: Vec<PathBuf>,
     max_turns: Option<u32>,
     pub(crate) mode: Mode,
@@ -62,12 +61,15 @@ pub struct Session {
     pub(crate) scratch: Option<PathBuf>,
 }
 
-/// Whether a request is a person's own words, in which a skill's name calls it.
+/// Whose words a request is, and so what a name in it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallsByName {
-    Count,
-    /// Its words come from elsewhere.
-    Ignored,
+pub(crate) enum RequestAuthor {
+    /// A skill's name calls it, and scripts are given the files that are named.
+    Person,
+    /// A skill's name calls it.
+    CaseFile,
+    /// A name does nothing.
+    Unknown,
 }
 
 /// What was said before a request.
@@ -91,7 +93,7 @@ impl Metier {
             rules: RunRules::default(),
             tools: OwnTools::default(),
             skills: Vec::new(),
-            calls: CallsByName::Count,
+            author: RequestAuthor::Person,
             files: Vec::new(),
             max_turns: None,
             mode: Mode::Real,
@@ -178,10 +180,19 @@ impl Session {
     }
 
     /// The request is not a person's own words, but a text from a pipe, a file or a message: it calls no skill,
-    /// neither as `/name` nor by name. What it names is routed like other words.
+    /// neither as `/name` nor by name, and scripts are given no file outside the workspace because it names
+    /// one. What it names is routed like other words.
     #[must_use]
-    pub const fn without_calls(mut self) -> Self {
-        self.calls = CallsByName::Ignored;
+    pub const fn untrusted_request(mut self) -> Self {
+        self.author = RequestAuthor::Unknown;
+        self
+    }
+
+    /// The request is a case of an eval, which may come with a project: scripts are given no file outside
+    /// the workspace because it names one. Skills are called as by a person.
+    #[must_use]
+    pub const fn request_of_case(mut self) -> Self {
+        self.author = RequestAuthor::CaseFile;
         self
     }
 
@@ -274,7 +285,8 @@ impl Session {
         };
         let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
         let offered = offered.map(|card| card.id.clone()).collect();
-        let named = self.named_by_person(&setup.request, Earlier::default());
+        let request = if setup.names_no_files { "" } else { &*setup.request };
+        let named = self.named_by_person(request, Earlier::default());
         let executor =
             metier.executor(Arc::new(scan.index.clone()), guard, offered, &folder, &key, named);
         // It keeps to the skills that it began with.
@@ -301,8 +313,9 @@ impl Session {
             [Some(typed), self.metier.given_path(file)]
         });
         let files = files.flatten();
-        let said = earlier.requests.iter().map(|said| (*said).to_owned());
-        said.chain([request.to_owned()]).chain(files).collect::<Vec<_>>().join("\n")
+        let said = earlier.requests.iter().chain([&request]).map(|said| (*said).to_owned());
+        let said = said.filter(|_| self.author == RequestAuthor::Person);
+        said.chain(files).collect::<Vec<_>>().join("\n")
     }
 
     /// The runtime as the agent that the run began with: what it may do does not widen with time.

@@ -145,10 +145,11 @@ impl PreparedScript {
         if !self.perhaps_missing.is_empty() {
             result.data["perhaps_missing"] = json!(self.perhaps_missing);
         }
-        if let Some(Value::String(stderr)) = result.data.get_mut("stderr")
-            && !self.sees_workspace()
-        {
-            stderr.push_str(&format!("({UNSEEN_WORKSPACE})"));
+        if let Some(Value::String(stderr)) = result.data.get_mut("stderr") {
+            let unseen = (!self.sees_workspace()).then_some(UNSEEN_WORKSPACE);
+            for reason in self.not_given.iter().map(String::as_str).chain(unseen) {
+                stderr.push_str(&format!("({reason})"));
+            }
         }
         result
     }
@@ -176,7 +177,7 @@ impl LocalExecutor {
         }
         let loaded = self.skills_with_a_say(wanted.skills)?;
         let acting = acting_skill(&entry, &self.trusted).map_err(|error| {
-            let message = format!("the content of {} cannot be vouched for: {error}", entry.id());
+            let message = format!("the content of {} cannot be verified: {error}", entry.id());
             ToolFailure::new(error.code(), message).with_help(error.help())
         })?;
         let gate = ToolGate {

@@ -207,7 +207,7 @@ fn guarded(
         Ok(request) => request,
         Err(error) => {
             let text =
-                format!("The content of `{id}` cannot be vouched for: {error}; {}.", error.help());
+                format!("The content of `{id}` cannot be verified: {error}; {}.", error.help());
             return Judgement::impossible(Outcome::failed(error.code(), text));
         }
     };

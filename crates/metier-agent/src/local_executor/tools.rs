@@ -51,7 +51,7 @@ fn judge(
     let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
     let acting = acting.map_err(|error| {
         let message =
-            format!("the content of the skill that it is for cannot be vouched for: {error}");
+            format!("the content of the skill that it is for cannot be verified: {error}");
         ToolFailure::new(error.code(), message).with_help(error.help())
     })?;
     let known = executor.skills_with_a_say(skills)?;
@@ -106,7 +106,8 @@ fn judge(
 }
 
 /// The arguments of a call, with a `path` from the home directory as one from the workspace, where the
-/// workspace holds it: our tools take no others. What `path` is to a tool of someone else is theirs to say.
+/// workspace holds it: our tools take no others, and refuse an absolute one by its name. What `path` is to a tool of
+/// someone else is theirs to say.
 fn below(executor: &LocalExecutor, tool: &str, args: &Map<String, Value>) -> Map<String, Value> {
     let mut args = args.clone();
     if !matches!(tool, READ_FILE | LIST_DIR | GREP | WRITE_FILE | DELETE_FILE) {
@@ -114,8 +115,11 @@ fn below(executor: &LocalExecutor, tool: &str, args: &Map<String, Value>) -> Map
     }
     let inside = |path: &str| {
         let path = executor.home.as_ref()?.join(path.strip_prefix("~/")?);
-        let below = path.strip_prefix(&executor.workspace).ok()?.to_str()?.to_owned();
-        Some(if below.is_empty() { ".".to_owned() } else { below })
+        match path.strip_prefix(&executor.workspace) {
+            Ok(below) if below.as_os_str().is_empty() => Some(".".to_owned()),
+            Ok(below) => below.to_str().map(str::to_owned),
+            Err(_) => path.to_str().map(str::to_owned),
+        }
     };
     if let Some(path) = args.get("path").and_then(Value::as_str).and_then(inside) {
         args.insert("path".to_owned(), path.into());

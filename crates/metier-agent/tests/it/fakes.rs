@@ -179,6 +179,7 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         opening: "# Request\n\ndo it\n".to_owned(),
         model: model.info(),
         plan: PlanMode::On,
+        names_no_files: false,
         model_by_project: Vec::new(),
         agent: None,
         shown: Vec::new(),

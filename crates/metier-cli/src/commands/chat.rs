@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
     let mut session = args.how.session(&metier, &console)?;
     // What another program writes is not the person's own words, as for `run -`.
     if !io::stdin().is_terminal() {
-        session = session.without_calls();
+        session = session.untrusted_request();
     }
     let mut chat = session.chat()?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };

@@ -161,7 +161,7 @@ pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<d
     let console = args.how.console(context, json);
     let mut session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console)?;
     if author == Author::Pipe {
-        session = session.without_calls();
+        session = session.untrusted_request();
     }
     let run = session.run(&request)?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };

@@ -59,6 +59,21 @@ fn files_of_a_case_are_those_of_the_project_and_no_keys() {
 }
 
 #[test]
+fn a_request_of_a_case_gives_scripts_no_file_of_the_user() {
+    let home = TestHome::new();
+    home.write("home/units.csv", "region,units\nNorth,10\n");
+    let path = home.home().join("units.csv").canonicalize().expect("a path");
+    for named in ["~/units.csv", path.to_str().expect("a text")] {
+        let text = format!(
+            "input: summarise {named} by region\nskill: csv-summary\nexpected: {{output: {{contains: North}}}}\n"
+        );
+        home.write("project/.agent/evals/cases.yaml", text);
+        let ran = run(&home, &["eval", "run", "--json"]);
+        assert_eq!(outcome(&ran.stdout), "failed", "{named}: {ran:?}");
+    }
+}
+
+#[test]
 fn a_downloaded_case_file_has_the_files_beside_it_and_no_others() {
     let home = TestHome::new();
     home.write("home/.ssh/id_ed25519", "KEY-OF-THE-USER");

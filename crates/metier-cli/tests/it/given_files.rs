@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
+use crate::run::piped;
 use crate::run_support::{
     answer, events, holds_scripts, of_type, project, run_scripted, script, scripted, select,
 };
@@ -134,6 +135,37 @@ fn a_path_that_only_the_model_names_is_not_given() {
         let result = tried(request, file);
         assert!(!result.to_string().contains("North"), "{request} {file}: {result}");
     }
+}
+
+#[test]
+fn a_path_that_only_a_pipe_names_is_not_given() {
+    let home = home_with_tables();
+    reading(&home);
+    if !holds_scripts(&home) {
+        return;
+    }
+    let replies =
+        json!([select(&["peek"]), script("peek", "scripts/peek.sh", &["~/x.csv"]), answer("done")]);
+    let model = scripted(&home, &replies);
+    let printed = || {
+        let events = events(&home);
+        of_type(&events, "action.finished").last().expect("a script")["data"].to_string()
+    };
+    let request = "error: could not open ~/x.csv\n";
+    for args in [&["run", "--yes", "--model", model, "-"][..], &["chat", "--yes", "--model", model]]
+    {
+        piped(&home, args, request);
+        assert!(!printed().contains("North"), "{args:?}: {}", printed());
+    }
+    // Nor when a person lets the run go on.
+    let asked = piped(&home, &["run", "--model", model, "-"], request);
+    assert_eq!(asked.code, 3, "{asked:?}");
+    let resumed = run(&home, &["resume", "last", "--yes"]);
+    assert_eq!(resumed.code, 1, "its only script failed: {resumed:?}");
+    assert!(!printed().contains("North"), "{}", printed());
+    // What the command line names is the person's own.
+    piped(&home, &["run", "--yes", "--file", "~/x.csv", "--model", model, "-"], request);
+    assert!(printed().contains("North"), "the control: {}", printed());
 }
 
 #[test]

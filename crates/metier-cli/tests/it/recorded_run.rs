@@ -192,6 +192,7 @@ impl Case {
             opening: format!("Request: {}", self.request),
             model: ModelInfo { provider: self.provider.to_owned(), ..model() },
             plan: PlanMode::On,
+            names_no_files: false,
             model_by_project: Vec::new(),
             agent: None,
             shown: Vec::new(),
