@@ -343,7 +343,7 @@ impl Agent<'_> {
             if matches!(op, Op::Delegate { .. }) {
                 return delegate();
             }
-            let text = "Nothing was judged; this is a fault of ours.";
+            let text = "Nothing was judged; this is a bug in metier.";
             return Ok(Event::ActionFinished {
                 op_id,
                 outcome: Outcome::failed(FailureCode::Failed, text),

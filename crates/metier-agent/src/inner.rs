@@ -41,7 +41,7 @@ pub(crate) fn delegate(
         });
     }
     let Op::Delegate { skill, arguments, .. } = delegated else {
-        let text = "Nothing was delegated; this is a fault of ours.";
+        let text = "Nothing was delegated; this is a bug in metier.";
         return Ok(Event::ActionFinished {
             op_id,
             outcome: Outcome::failed(FailureCode::Failed, text),

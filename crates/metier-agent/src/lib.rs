@@ -1,4 +1,4 @@
-//! The agent: a loop that asks a model, judges what it wants, does it, and tells it what came of it.
+//! The agent: a loop that asks a model, judges what it wants, does it, and shows it the result.
 //!
 //! ```text
 //! Setup --> State --step(input)--> events + one effect --driver--> model | policy | person | tools

@@ -125,7 +125,7 @@ pub fn read(run_id: &str, bytes: &[u8]) -> (Vec<Record>, Option<LogFault>) {
             return (records, fault("hash-mismatch", message));
         }
         let Some((head, event)) = parse(line) else {
-            return (records, fault("not-an-event", "the line is no event of this version"));
+            return (records, fault("not-an-event", "the line is not an event of this version"));
         };
         if head.seq != number {
             return (records, fault("gap", "the numbers of the events do not follow each other"));

@@ -56,6 +56,8 @@ pub struct LoopSubject {
     unloadable: BTreeMap<String, String>,
     /// Skills that no model is shown, and why.
     unlisted: BTreeMap<String, String>,
+    /// What the folder of each skill looked like when the subject was made, by the skill's id.
+    marks: HashMap<String, String>,
     prepared: Mutex<HashMap<SharedKey, Arc<PreparedSession>>>,
 }
 
@@ -78,6 +80,13 @@ impl LoopSubject {
         skills: impl IntoIterator<Item = &'s str>,
     ) -> Result<Self> {
         let scan = metier.skills();
+        // Before a plan takes the digests that its results are kept under.
+        let marks = scan
+            .index
+            .entries()
+            .iter()
+            .filter_map(|entry| Some((entry.id().to_string(), mark_of(&entry.path)?)));
+        let marks = marks.collect();
         let mut subject = Self {
             metier: metier.clone(),
             model: ModelInfo::new("", ""),
@@ -86,6 +95,7 @@ impl LoopSubject {
             scan,
             unloadable: BTreeMap::new(),
             unlisted: BTreeMap::new(),
+            marks,
             prepared: Mutex::default(),
         };
         let prepared = subject.session(metier, None)?.prepare()?;
@@ -112,6 +122,18 @@ impl LoopSubject {
             }
         }
         Ok(subject)
+    }
+
+    /// A skill that a trial worked with and that is no longer what it was: what came of it is of neither version.
+    fn changed_skill<'t>(&self, case: &'t Case, arm: Arm, trace: &'t Trace) -> Option<&'t str> {
+        let inlined = case.skill.iter().filter(|_| arm == Arm::Inlined);
+        let mut used = trace.fired.iter().map(|fired| &fired.skill).chain(inlined);
+        used.find(|name| {
+            let Some(entry) = self.scan.index.find(name) else { return false };
+            let before = self.marks.get(&entry.id().to_string());
+            before.is_some_and(|before| mark_of(&entry.path).as_ref() != Some(before))
+        })
+        .map(String::as_str)
     }
 
     /// The model that judges, where one does.
@@ -148,7 +170,7 @@ impl LoopSubject {
 
     /// A session as the options say, over the skills of an arm.
     fn session(&self, metier: &Metier, varied: Option<(Arm, &str)>) -> Result<Session> {
-        let mut session = metier.session().approver(TrialApprover);
+        let mut session = metier.session().approver(TrialApprover).request_of_case();
         if let Some(model) = &self.options.model {
             session = session.model(model);
         }
@@ -308,6 +330,17 @@ impl EvalSubject for LoopSubject {
         if let (true, Ok(run)) = (is_shared, &run) {
             discard(run);
         }
+        // What only decides ends with the load of a skill, before anything of its text counts.
+        let traced = traced.and_then(|trace| match self.changed_skill(case, arm, &trace) {
+            Some(skill) if !(is_shared && is_enough) => Err(TraceError {
+                kind: TrialErrorKind::SkillNotLoadable,
+                message: format!(
+                    "the skill {skill} was changed while the evals ran; run them again when it is finished"
+                ),
+                seen: Some(Box::new(trace.clone())),
+            }),
+            _ => Ok(trace),
+        });
         traced.map_err(|error| {
             if !is_late {
                 return error;
@@ -317,6 +350,11 @@ impl EvalSubject for LoopSubject {
             TraceError { kind: TrialErrorKind::TimedOut, message, ..error }
         })
     }
+}
+
+/// What the folder of a skill looks like; nothing for one that has none.
+fn mark_of(folder: &Path) -> Option<String> {
+    metier::fs::tree_mark(&metier::fs::canonical(folder).ok()?).ok()
 }
 
 /// Removes what a run left in a folder that others share.

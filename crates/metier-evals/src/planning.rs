@@ -71,7 +71,7 @@ pub fn check_trust(metier: &Metier) -> Result<()> {
         [] => return Ok(()),
         [(name, why)] => format!("the skill {name} of this project {why}"),
         [(name, why), ..] => format!(
-            "{} skills of this project are not trusted as they are: {name} {why}",
+            "{} skills of this project are not trusted, or changed since: {name} {why}",
             untrusted.len()
         ),
     };

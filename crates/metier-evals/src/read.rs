@@ -178,7 +178,7 @@ fn checked(case: &Case) -> std::result::Result<(), ReadFault> {
     let expected = &case.expected;
     let skills = || expected.skills.iter().flatten();
     if let Some(both) = skills().find(|name| expected.not_skills.contains(name)) {
-        return Err(fault(format!("`{both}` is to be loaded, and not to be"))
+        return Err(fault(format!("`{both}` is listed both in `skills` and in `not_skills`"))
             .with_help("leave it out of `skills` or of `not_skills`"));
     }
     let forbids_loads =

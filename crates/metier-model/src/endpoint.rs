@@ -276,9 +276,10 @@ pub(crate) fn address(base: &str, path: &[&str]) -> Result<Url, ModelError> {
     Ok(url)
 }
 
-/// Whether an endpoint is of this machine: `localhost`, `127.0.0.1`, `[::1]`.
+/// Whether an endpoint is of this machine: `localhost`, a name below it, `127.0.0.1`, `[::1]`.
 pub fn is_on_this_machine(base_url: &str) -> bool {
-    Url::parse(base_url.trim()).is_ok_and(|url| metier_net::is_this_machine(&url))
+    let is_below = |url: &Url| url.host_str().is_some_and(|host| host.ends_with(".localhost"));
+    Url::parse(base_url.trim()).is_ok_and(|url| metier_net::is_this_machine(&url) || is_below(&url))
 }
 
 /// The address without what may be secret in it.
@@ -312,6 +313,8 @@ mod tests {
         assert_eq!(first_byte("https://models.example/v1", Some(1800)), Some(1800));
         assert_eq!(first_byte("http://127.0.0.1:8080/v1", None), Some(600));
         assert_eq!(first_byte("http://localhost:8080/v1", Some(5)), Some(5));
+        assert!(is_on_this_machine("http://llama.localhost:8080/v1"));
+        assert!(!is_on_this_machine("http://llamalocalhost:8080/v1"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn in_words_of_functions(text: &str, mut fault: ParseFault) -> ParseFault {
                 "the arguments{function} end before they are complete; close every string, list and object"
             ),
             _ => format!(
-                "the arguments{function} are no JSON object: {}; call it again",
+                "the arguments{function} are not a JSON object: {}; call it again",
                 broken.message
             ),
         };
@@ -83,7 +83,7 @@ fn in_words_of_functions(text: &str, mut fault: ParseFault) -> ParseFault {
     let inside = path.as_deref().and_then(|path| path.strip_prefix("action."));
     if fault.code == FaultCode::UnknownField && text[CALL_START.len()..].starts_with(TOOL) {
         fault.message =
-            format!("what the tool takes belongs into `args`{function}: {{\"args\": {{...}}}}");
+            format!("put the arguments of the tool in `args`{function}: {{\"args\": {{...}}}}");
     }
     ParseFault { path: inside.map(str::to_owned).or(path), ..fault }
 }

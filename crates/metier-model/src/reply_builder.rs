@@ -58,6 +58,9 @@ impl Call {
                 (false, false) => format!(r#"{CALL_START}"call_tool","tool":{name},"args":"#),
             };
         }
+        if self.written == 0 && self.arguments.trim_start().is_empty() {
+            return; // what follows may be the text of an object
+        }
         let mut new = &self.arguments[self.written..];
         if has_fields && self.written == 0 {
             // The brace is there already; whether a comma follows shows what stands after it.
@@ -73,19 +76,25 @@ impl Call {
         self.written = self.arguments.len();
     }
 
-    /// The whole call as a decision. What was cut off stays so: only what we opened is closed.
-    fn decision(&self, plan: PlanMode) -> String {
+    /// The whole call as a decision. What was cut off stays so: only what we opened is closed, and a call that was
+    /// cut off before its arguments is not one without arguments.
+    fn decision(&self, plan: PlanMode, finish: Option<Finish>) -> String {
         let text = self.arguments.trim();
+        let is_cut = finish == Some(Finish::Length);
+        if text.is_empty() && is_cut && !self.name.is_empty() {
+            return self.decision.clone();
+        }
         if text.starts_with('"') && !self.name.is_empty() {
             let inside = match json::read(text, MAX_DEPTH) {
                 Ok(Value::String(inside)) => inside,
+                _ if is_cut => String::new(),
                 _ => text.to_owned(),
             };
             let arguments = inside.trim_start_matches(|c: char| c == '"' || c.is_whitespace());
             let mut call = Self { name: self.name.clone(), ..Self::default() };
             arguments.clone_into(&mut call.arguments);
             call.write_on(plan);
-            return call.decision(plan);
+            return call.decision(plan, finish);
         }
         let is_blank = self.arguments.trim().is_empty();
         let end = match (self.name.is_empty(), self.has_fields(plan), is_blank) {
@@ -298,7 +307,8 @@ impl ReplyBuilder {
         let by_call = !calls.is_empty() && (self.mode == OutputMode::ToolCall || !has_words);
         let refused = !self.refusal.trim().is_empty();
         let text = if by_call && self.mode == OutputMode::ToolCall {
-            let decisions: Vec<_> = calls.iter().map(|call| call.decision(self.plan)).collect();
+            let decisions: Vec<_> =
+                calls.iter().map(|call| call.decision(self.plan, self.finish)).collect();
             decisions.join("\n")
         } else if by_call {
             let arguments: Vec<_> = calls.iter().map(|call| call.arguments.as_str()).collect();

@@ -143,7 +143,7 @@ impl WebClient {
                 return Err(WebError::new(WebFault::Redirects, message));
             }
             let next = url.join(&location).map_err(|error| {
-                let message = format!("{} redirects to what is no URL: {error}", shown(&url));
+                let message = format!("{} redirects to an invalid URL: {error}", shown(&url));
                 WebError::new(WebFault::BadUrl, message)
             })?;
             if url.scheme() == "https" && next.scheme() != "https" {

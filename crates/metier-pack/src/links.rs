@@ -126,12 +126,18 @@ impl InstallTarget {
         if folder == real(&self.root) {
             return Ok(());
         }
-        let agents = self.link_folders.iter().filter(|(_, it)| real(it) == folder);
+        let agents: Vec<_> =
+            self.link_folders.iter().filter(|(_, it)| real(it) == folder).collect();
+        if agents.is_empty() || names.is_empty() {
+            return Ok(());
+        }
+        let lock = Records::read(&self.records)?.lock;
         for (agent, folder) in agents {
-            let mut gone = Vec::new();
-            for name in names.iter().filter(|name| !is_link(&folder.join(name))) {
-                gone.extend(self.is_linked(name, agent)?.then(|| name.clone()));
-            }
+            let is_gone = |name: &&String| {
+                let locked = lock.skills.get(*name);
+                locked.is_some_and(|it| it.links.contains(agent)) && !is_link(&folder.join(name))
+            };
+            let gone: Vec<String> = names.iter().filter(is_gone).cloned().collect();
             if !gone.is_empty() {
                 self.plan_unlink(&gone, agent)?.carry_out()?;
             }

@@ -3,7 +3,7 @@
 //! Everything that changes it happens under one lock, and begins by finishing what a process that was
 //! killed had begun. A reader needs no lock: each skill appears by one rename.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use metier_fs::{
     is_real_dir, read_dir_names, remove_tree,
 };
 use metier_registry::manage::Backups;
-use metier_skill::Source;
+use metier_skill::{AGENT_FOLDERS, Source};
 
 use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
@@ -186,16 +186,29 @@ impl InstallTarget {
         Ok(())
     }
 
-    /// The folder of skills and its records, as paths in the directory `dir`, where they lie inside it, as they do in a
-    /// project as a whole: what is installed is no source for itself.
+    /// The folders that skills are installed into and their records, as paths in the directory `dir`, where they lie
+    /// inside it, as they do in a project as a whole: what is installed is no source for itself. An agent's folder is
+    /// one where it has records: without them its skills are the project's own.
     pub(crate) fn places_in(&self, dir: &Path) -> Vec<String> {
         let real = |path: &Path| metier_fs::canonical(path).unwrap_or_else(|_| path.to_owned());
-        let (dir, records) = (real(dir), real(&self.records));
-        let Ok(inner) = records.strip_prefix(&dir) else { return Vec::new() };
-        let root = self.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let names = [root, WANTED_FILE.to_owned(), LOCK_FILE.to_owned(), lock_file_name()];
-        let inner: Vec<_> = inner.iter().map(|name| name.to_string_lossy()).collect();
-        names.iter().map(|name| joined(&inner.join("/"), name)).collect()
+        let dir = real(dir);
+        let agents = AGENT_FOLDERS.iter().flat_map(|agent| agent.project.iter().chain(agent.user));
+        let roots = agents.map(|folder| self.base.join(folder));
+        let has_records = |root: &PathBuf| {
+            root.parent().is_some_and(|records| {
+                [WANTED_FILE, LOCK_FILE].iter().any(|name| metier_fs::exists(&records.join(name)))
+            })
+        };
+        let mut places = BTreeSet::new();
+        for root in roots.filter(has_records).chain([self.root.clone()]) {
+            let records = real(root.parent().unwrap_or(Path::new(".")));
+            let Ok(inner) = records.strip_prefix(&dir) else { continue };
+            let inner: Vec<_> = inner.iter().map(|name| name.to_string_lossy()).collect();
+            let root = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let names = [root, WANTED_FILE.to_owned(), LOCK_FILE.to_owned(), lock_file_name()];
+            places.extend(names.iter().map(|name| joined(&inner.join("/"), name)));
+        }
+        Vec::from_iter(places)
     }
 
     fn is_unfinished(&self) -> bool {

@@ -343,7 +343,7 @@ fn in_the_way(
             format!(
                 "`{name}` is not what skills.lock.json says, which contradicts itself about it"
             ),
-            "`metier install` writes it anew from the source; --force updates it, and keeps a backup",
+            "`metier install` writes it again from the source; --force updates it, and keeps a backup",
         );
         return Some((NotUpdatedReason::BadLock, why));
     }

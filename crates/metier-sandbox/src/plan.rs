@@ -134,7 +134,7 @@ impl RunPlan {
         let plain = roots.map(|path| (path, is_text(path)));
         for (path, is_text) in plain.chain(self.hidden.iter().map(|path| (path, true))) {
             if !is_text || !is_plain(path) {
-                return refuse(format!("`{}` is no absolute, plain path", path.display()));
+                return refuse(format!("`{}` is not a plain absolute path", path.display()));
             }
         }
         self.check_closed()?;

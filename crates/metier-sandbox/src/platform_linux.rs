@@ -78,7 +78,7 @@ fn follow(
             // It ended before it read it: how far it came is chance.
             .map_err(|error| Error::Helper {
                 helper: runner.helper().to_owned(),
-                detail: format!("it did not take the policy: {error}"),
+                detail: format!("it ended before it read its policy: {error}"),
             })
             .and_then(|()| wait(runner, plan, &stop, events, &socket, started));
         // Nothing may be left, and the readers end with the last holder of the streams.

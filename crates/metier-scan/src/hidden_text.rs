@@ -270,11 +270,29 @@ fn unseen_instructions(text: &str) -> Vec<HiddenPlace> {
 fn comments(text: &str) -> Vec<(usize, &str)> {
     let (mut found, mut from) = (Vec::new(), 0);
     while let Some(start) = text[from..].find("<!--").map(|at| from + at + 4) {
-        let Some(end) = text[start..].find("-->").map(|at| start + at) else { break };
+        let Some(end) = text[start..].find("-->").map(|at| start + at) else {
+            let open = text[from..].match_indices("<!--").map(|(at, _)| from + at);
+            let hiding = open.into_iter().find(|&at| hides_the_rest(&text[..at]));
+            found.extend(hiding.map(|at| (at + 4, &text[at + 4..])));
+            break;
+        };
         found.push((start, &text[start..end]));
         from = end;
     }
     found
+}
+
+/// Whether a comment without an end hides all that follows it: it does where it begins a line of Markdown, but not
+/// in a block of code.
+fn hides_the_rest(before: &str) -> bool {
+    let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
+    let is_fence = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("```") || line.starts_with("~~~")
+    };
+    line.len() < 4
+        && line.bytes().all(|byte| byte == b' ')
+        && before.lines().filter(is_fence).count() % 2 == 0
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl OmsBundle {
         };
         let envelope = &bundle.dsse_envelope;
         let [signature] = &envelope.signatures[..] else {
-            return Err(format("it has not exactly one signature"));
+            return Err(format("it does not have exactly one signature"));
         };
         if envelope.payload_type != PAYLOAD_TYPE {
             return Err(format("what it signs is not an in-toto statement"));

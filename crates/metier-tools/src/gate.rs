@@ -96,7 +96,7 @@ impl LoadPolicy for LoadGate<'_> {
         };
         let LoadJudgement { decision, request } = self.judge(entry);
         if let Err(error) = request {
-            return (Effect::Deny, format!("its content cannot be vouched for: {error}"));
+            return (Effect::Deny, format!("its content cannot be verified: {error}"));
         }
         (decision.effect, decision.reason.clone())
     }

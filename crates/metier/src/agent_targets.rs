@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use metier_config::Scope;
-use metier_pack::{InstallTarget, PlanView, SignerRules};
+use metier_pack::{InstallTarget, PlanView, PlannedAction, SignerRules};
 use metier_skill::{AGENT_FOLDERS, AgentFolders, Source, agent_named, nearest};
 use metier_tools::policy_facts::real_path;
 
@@ -94,7 +94,9 @@ impl Metier {
     /// Where copies took the places of links in the folder of an agent, our own lock says so no more. What it says too
     /// much is named by `metier verify`.
     pub(crate) fn forget_replaced_links(&self, done: &PlanView) {
-        let names: Vec<String> = done.landing().map(|skill| skill.name.clone()).collect();
+        let restored = done.skills.iter().filter(|skill| skill.action == PlannedAction::Restore);
+        let names = done.landing().chain(restored).map(|skill| skill.name.clone());
+        let names: Vec<String> = names.collect();
         for scope in [Scope::Project, Scope::User] {
             if let Ok(own) = self.install_target(Some(scope)) {
                 let _ = own.forget_links_in(Path::new(&done.target), &names);

@@ -139,8 +139,11 @@ impl Metier {
     pub fn filed_request(&self, id: &str) -> Result<FiledRequest> {
         let found = self.install_requests()?.into_iter().find(|request| request.id == id);
         found.ok_or_else(|| {
-            Error::failed("request-not-found", format!("no install request `{id}` waits"))
-                .with_help("`metier requests` lists them")
+            Error::failed(
+                "request-not-found",
+                format!("there is no pending install request `{id}`"),
+            )
+            .with_help("`metier requests` lists them")
         })
     }
 

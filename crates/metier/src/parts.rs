@@ -127,7 +127,7 @@ pub mod fs {
         HeldDirError, LockError, PiecewiseFile, ReadError, TreeFile, TreeLimits, UpdateError,
         UserFolders, WorkRoot, canonical, entry_kind, exists, is_dir, is_link, is_open_to_others,
         list_files, modified, read_bounded, read_dir_names, remove_file, remove_tree,
-        replace_shared, update_private, utc_text, write_atomic, write_private,
+        replace_shared, tree_mark, update_private, utc_text, write_atomic, write_private,
     };
 }
 

@@ -71,7 +71,8 @@ impl Metier {
         let changed = self.edit_typed(|text, file| {
             let add = |text: &str, value: &Value| add_value(text, file, Scope::User, &path, value);
             match serde_json::from_str(value) {
-                Ok(Value::Array(values)) => {
+                // An empty list adds nothing, and would not show whether the setting is one.
+                Ok(Value::Array(values)) if !values.is_empty() => {
                     values.iter().try_fold(text.to_owned(), |text, value| add(&text, value))
                 }
                 _ => json_or_text(value, |value| add(text, value)),

@@ -26,7 +26,7 @@ const NAMES: &[(&str, &str)] = &[
     ("Gathered", "ReplyBuilder"),
     ("Said", "RawReply"),
     ("Things", "RequestEntities"),
-    ("SilentObserver", "SilentObserver"),
+    ("Unheard", "SilentObserver"),
     ("Nobody", "NoApprover"),
     ("apart", "run_on_thread"),
     ("tell", "describe, report, print"),

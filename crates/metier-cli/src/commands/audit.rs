@@ -110,7 +110,7 @@ impl Output for Verified {
                 RecordVerdict::Unanchored => format!("{}, {events}", paint(YELLOW, "consistent")),
                 RecordVerdict::Broken => format!("{}, {events} read", paint(RED, "broken")),
             };
-            let end = if *finished { "the run is finished" } else { "the run is not finished" };
+            let end = if *finished { "the run has ended" } else { "the run has not ended" };
             writeln!(out, "{}  {word}; {end}", paint(BOLD, safe(&one.run_id)))?;
             if let Some(hash) = last_hash {
                 writeln!(out, "  {}", paint(DIM, format!("last hash {hash}")))?;

@@ -54,7 +54,7 @@ pub(crate) struct CheckArgs {
     /// Check the skills of every root: the project's, yours, and those of plugins.
     #[arg(long, conflicts_with_all = ["paths", "user"])]
     all: bool,
-    /// Explain a diagnostic: the code that stands in brackets.
+    /// Explain a diagnostic: the code that is shown in brackets.
     #[arg(long, value_name = "CODE",
         conflicts_with_all = ["paths", "user", "all", "fix", "diff", "statistics"])]
     explain: Option<String>,

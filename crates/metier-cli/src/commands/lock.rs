@@ -60,7 +60,7 @@ pub(crate) fn run(args: &LockArgs, context: &Context, json: bool) -> Result<Box<
     match (&args.import, &args.export) {
         (Some(file), _) => import(args, file, context, json),
         (None, Some(file)) => export(args, file, context),
-        (None, None) => Err(CommandError::usage("say --export FILE or --import FILE")),
+        (None, None) => Err(CommandError::usage("give --export FILE or --import FILE")),
     }
 }
 

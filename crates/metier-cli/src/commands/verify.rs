@@ -225,7 +225,7 @@ impl Output for Verified {
             (0, _) => format!("there are no skills in {}", safe(&self.target)),
             (all, 0) => format!("{}, none differs from the lock", count(all, "skill")),
             (_, bad) if self.skills.iter().any(|it| it.state == VerifyState::BadLock) => format!(
-                "{} not as locked; where the lock contradicts itself, `metier install` writes it anew from the source",
+                "{} not as locked; where the lock contradicts itself, `metier install` writes it again from the source",
                 count(bad, "skill")
             ),
             (_, bad) => format!(

@@ -162,7 +162,7 @@ pub(crate) fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
         lines.push(format!("  your files come along: {}", named(&skill.kept_files)));
     }
     if !skill.not_copied.is_empty() {
-        let only = paint(YELLOW, "no files, and not copied");
+        let only = paint(YELLOW, "not copied (not regular files)");
         lines.push(format!("  {only}: {}", named(&skill.not_copied)));
     }
     let is_said = |file: &&String| {

@@ -101,7 +101,7 @@ fn a_socket_beside_what_a_person_keeps_stays_behind_and_is_named() {
     home.write("project/src/pdf/data.txt", "2");
     let output = run(&home, &["update", "pdf", "--yes"]);
     assert_eq!(output.code, 0, "{output:?}");
-    assert!(output.stdout.contains("no files, and not copied: .git/watch.ipc"), "{output:?}");
+    assert!(output.stdout.contains("not copied (not regular files): .git/watch.ipc"), "{output:?}");
     assert!(home.project().join(".agent/skills/pdf/.git/HEAD").exists());
     assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0);
 }

@@ -204,9 +204,9 @@ fn a_check_says_what_holds_and_where_it_stops() {
     report!(&home, &["audit", "verify"], @"
     exit: 0
     ---- stdout
-    20260131-120000-aaaaa  holds, 47 events; the run is finished
+    20260131-120000-aaaaa  holds, 47 events; the run has ended
       last hash [HASH]
-    20260131-120000-aaaaa-sub5  holds, 12 events; the run is finished
+    20260131-120000-aaaaa-sub5  holds, 12 events; the run has ended
       last hash [HASH]
 
     ---- stderr
@@ -217,10 +217,10 @@ fn a_check_says_what_holds_and_where_it_stops() {
     report!(&home, &["audit", "verify", "aaaaa"], @"
     exit: 1
     ---- stdout
-    20260131-120000-aaaaa  broken, 15 events read; the run is not finished
+    20260131-120000-aaaaa  broken, 15 events read; the run has not ended
       last hash [HASH]
       events.jsonl:16 the line, or one before it, is not what was written [hash-mismatch]
-    20260131-120000-aaaaa-sub5  holds, 12 events; the run is finished
+    20260131-120000-aaaaa-sub5  holds, 12 events; the run has ended
       last hash [HASH]
 
     ---- stderr

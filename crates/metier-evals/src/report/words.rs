@@ -230,7 +230,10 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
             format!("{}: {}, the same in {cases}", comparison.metric.as_str(), show(paired.before));
         match comparison.detectable {
             Some(detectable) => {
-                words.push_str(&format!("; {} could have been seen", show(detectable)));
+                words.push_str(&format!(
+                    "; the smallest detectable difference is {}",
+                    show(detectable)
+                ));
             }
             None if comparison.metric.is_quality() => words.push_str("; too few cases to see any"),
             None => words.push_str("; nothing varied"),
@@ -265,7 +268,10 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
     if comparison.result == ComparisonResult::NoDifference {
         match comparison.detectable {
             Some(detectable) => {
-                words.push_str(&format!("; {} could have been seen", show(detectable)));
+                words.push_str(&format!(
+                    "; the smallest detectable difference is {}",
+                    show(detectable)
+                ));
             }
             None => words.push_str("; too few cases to see any"),
         }

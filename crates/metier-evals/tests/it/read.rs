@@ -223,7 +223,7 @@ fn all_mistakes_of_a_file_are_shown_at_once() {
 #[test]
 fn what_a_case_asks_for_and_forbids_at_once_is_a_fault() {
     let both = fault("a.yaml", "input: x\nexpected: {skills: [pdf], not_skills: [pdf]}\n");
-    assert!(both.contains("`pdf` is to be loaded, and not to be"), "{both}");
+    assert!(both.contains("`pdf` is listed both in `skills` and in `not_skills`"), "{both}");
     for tool in ["load_skill", "load_*", "select_skills"] {
         let text = format!(
             "input: x\nexpected: {{skills: [pdf]}}\nconstraints: {{forbidden_tools: ['{tool}']}}\n"

@@ -60,11 +60,11 @@ fn what_is_wrong_with_a_call_is_said_in_words_of_the_function() {
     let tool = r#""call_tool","tool":"read_file""#;
     assert_eq!(
         said(&of(&format!(r#"{tool},"path":"notes.txt""#))),
-        "at `path`: what the tool takes belongs into `args` of `read_file`: {\"args\": {...}}"
+        "at `path`: put the arguments of the tool in `args` of `read_file`: {\"args\": {...}}"
     );
     let broken = said(&of(r#""search_skills","query":"csv","#));
     assert!(
-        broken.starts_with("the arguments of `search_skills` are no JSON object: "),
+        broken.starts_with("the arguments of `search_skills` are not a JSON object: "),
         "{broken}"
     );
     assert!(!broken.contains("column") && !broken.contains("decision"), "{broken}");

@@ -224,6 +224,40 @@ fn a_manner_that_was_chosen_is_kept() {
 }
 
 #[test]
+fn a_call_that_was_cut_off_before_its_arguments_is_none() {
+    let cut = |name: &str, arguments: &[&str], reason: &str| {
+        let delta = |call: Value| json!({"choices": [{"delta": {"tool_calls": [call]}}]});
+        let mut stream = vec![delta(json!({"index": 0, "id": "a", "function": {"name": name}}))];
+        let pieces =
+            arguments.iter().map(|piece| json!({"index": 0, "function": {"arguments": piece}}));
+        stream.extend(pieces.map(delta));
+        stream.push(json!({"choices": [{"delta": {}, "finish_reason": reason}]}));
+        let server = Server::start(vec![Answer::reply(200, &[], events(&stream))]);
+        let model = OPENAI.model(&server.url(), |endpoint| {
+            endpoint.params.insert("output".to_owned(), json!("tool_call"));
+        });
+        let reply = ask(&*model).reply.expect("a reply");
+        metier_model::parse_reply(&reply).map_err(|fault| fault.code)
+    };
+    for arguments in [&[][..], &[""], &[" ", "\n"], &["\"{}"], &[" ", "\"", "{}"], &["{"]] {
+        for name in ["list_dir", "final_answer"] {
+            let code = cut(name, arguments, "length");
+            assert_eq!(code, Err(metier_model::FaultCode::Truncated), "{name} {arguments:?}");
+        }
+    }
+    // What the model closed counts, and so does a call without arguments that ended by itself.
+    for (arguments, reason) in [
+        (&["{}"][..], "length"),
+        (&[" ", "\"{}\""], "length"),
+        (&[""], "tool_calls"),
+        (&[], "tool_calls"),
+    ] {
+        let decision = cut("list_dir", arguments, reason).expect("a decision");
+        assert_eq!(decision.action.kind(), "call_tool", "{arguments:?} {reason}");
+    }
+}
+
+#[test]
 fn several_tool_calls_are_several_parts() {
     let call = |index: u64, id: &str, arguments: &str| json!({"index": index, "id": id, "function": {"name": "search_skills", "arguments": arguments}});
     // Out of order, and in pieces.

@@ -70,7 +70,7 @@ impl PackError {
             }
             Self::LockOutdated(_) => "run `metier install` without --locked, and commit the lock".to_owned(),
             Self::LockContradicts(_) => {
-                "run `metier install` without --locked, which writes it anew from the source, or restore the lock from version control"
+                "run `metier install` without --locked, which writes it again from the source, or restore the lock from version control"
                     .to_owned()
             }
             Self::LockMismatch { name, source } => format!(
@@ -101,7 +101,7 @@ impl PackError {
             }
             Self::SignatureExists(_) => "--force replaces it".to_owned(),
             Self::NewFindings(_) => {
-                "nothing was changed; --dry-run shows the lines, and --accept-findings goes on although they are there"
+                "nothing was changed; --dry-run shows the lines, and --accept-findings installs anyway"
                     .to_owned()
             }
             Self::DependencyCycle(_) => "one of them has to do without the next one".to_owned(),
@@ -116,11 +116,11 @@ fn in_the_way_help(obstacles: &[Obstacle]) -> &'static str {
     if is_any(ObstacleReason::InstalledCopy) {
         "uninstall the copy first: metier uninstall NAME --agent AGENT"
     } else if is_any(ObstacleReason::Moved) {
-        "ask the publisher; --force takes what the tag means now, and keeps a backup of what is there"
+        "ask the publisher; --force installs what the tag points to now, and keeps a backup of a copy that is there"
     } else if is_any(ObstacleReason::OtherSpelling) {
         "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
     } else {
-        "--force replaces what is there; a backup is kept, and `metier restore` restores it"
+        "--force installs it anyway; a copy that is there is kept as a backup, which `metier restore` restores"
     }
 }
 
@@ -141,14 +141,11 @@ impl fmt::Display for PackError {
                 write!(f, "{} cannot be written: {error}", path.display())
             }
             Self::Unfinished { root, error } => {
-                write!(f, "the change of {} is not finished: {error}", root.display())
+                write!(f, "the change to {} was not finished: {error}", root.display())
             }
             Self::NoSource { source, .. } => write!(f, "there is nothing at {source}"),
             Self::SourceIsTarget(source) => {
-                write!(
-                    f,
-                    "{source} lies in the folder that would be installed into, so it is no source for it"
-                )
+                write!(f, "{source} is inside the target folder; choose a source outside it")
             }
             Self::UnsupportedSource { source, kind } => {
                 write!(f, "{source} is {kind}, which is not a supported source yet")
@@ -217,7 +214,7 @@ impl fmt::Display for PackError {
             Self::SignatureExists(path) => write!(f, "{} exists already", path.display()),
             Self::NewFindings(found) => f.write_str(&named_findings(found)),
             Self::DependencyCycle(names) => {
-                write!(f, "skills need each other in a circle: {}", names.join(" -> "))
+                write!(f, "circular dependency: {}", names.join(" -> "))
             }
             Self::Required(skills) => f.write_str(&named_required(skills)),
         }

@@ -181,11 +181,12 @@ fn from_url(
     while repository.ends_with('/') {
         repository.pop();
     }
+    // What is added to an empty path would become a part of the host.
+    if repository.len() < 2 || !repository.starts_with('/') || repository.contains("/-") {
+        return Err("its path is not that of a repository");
+    }
     if is_forge && repository.strip_suffix(".git").is_none() {
         repository.push_str(".git");
-    }
-    if repository.len() < 2 || repository.contains("/-") {
-        return Err("its path is not that of a repository");
     }
     url.path = repository;
     finish(GitRemote::Url(url), reference, &inner)

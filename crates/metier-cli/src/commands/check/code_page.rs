@@ -23,7 +23,7 @@ pub(super) fn find(word: &str) -> Result<CodePage> {
     let near = nearest(&spelled, Code::ALL.iter().map(|code| code.as_str()));
     Err(CommandError::usage(format!("there is no diagnostic `{}`", safe(word))).help(match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "a code stands in brackets: warning[yaml-unquoted-colon]; `metier explain` is about tools"
+        None => "codes are shown in brackets: warning[yaml-unquoted-colon]; `metier explain` is about tools"
             .to_owned(),
     }))
 }

@@ -34,7 +34,7 @@ pub(super) fn verdict(report: &EvalReport, out: &mut String) {
     }
     let model_kind = match subject.model_kind {
         crate::plan::ModelKind::Real => "a language model",
-        crate::plan::ModelKind::Router => "the offline model, which is no language model",
+        crate::plan::ModelKind::Router => "the offline model, which is not a language model",
         crate::plan::ModelKind::Mock => {
             "scripted or replayed decisions, which say nothing about a skill"
         }

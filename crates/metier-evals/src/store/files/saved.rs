@@ -93,9 +93,10 @@ impl FileStore {
     pub fn of_plan_in(metier: &Metier, folder: &Path) -> Result<(Self, EvalPlan)> {
         let project = Self::in_project(metier)?;
         let real = |path: &Path| metier::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
-        let is_own = real(folder).starts_with(real(project.all.path()));
-        let store = if is_own { project } else { Self::at(folder) };
         let found = PlanFolder::find(folder)?;
+        let own = real(project.all.path());
+        let is_own = [folder, found.path()].iter().any(|it| real(it).starts_with(&own));
+        let store = if is_own { project } else { Self::at(folder) };
         let plan = found.read_plan()?;
         let open = OpenPlan::read(found, &plan, Shard::WHOLE, store.seal())?;
         store.lock().insert(plan.id(), open);

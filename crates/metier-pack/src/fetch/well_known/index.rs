@@ -65,7 +65,7 @@ pub(crate) fn parse_index(
     let has_digests = match raw.schema.as_deref() {
         Some(SCHEMA_0_2) => true,
         None => false,
-        Some(other) => return Err(format!("it follows `{other}`, which is not known")),
+        Some(other) => return Err(format!("unknown format `{other}`")),
     };
     if raw.skills.len() > MAX_SKILLS {
         return Err(format!("it lists {} skills; at most {MAX_SKILLS} are read", raw.skills.len()));
