@@ -13,6 +13,7 @@ mod headers;
 mod leftovers;
 mod levels;
 mod lockfile;
+mod maps;
 mod names;
 mod private;
 mod sizes;
@@ -36,6 +37,7 @@ const FILE_CHECKS: &[FileCheck] = &[
     headers::check,
     leftovers::check,
     lockfile::check,
+    maps::check,
     names::check,
     private::check,
     sizes::check,

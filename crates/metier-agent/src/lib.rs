@@ -10,10 +10,12 @@
 //! | module | owns |
 //! |---|---|
 //! | [`setup`] | what a run is given ([`Setup`]) |
+//! | `run_id` | the name of a run, which sorts by age ([`RunId`]) |
 //! | [`event`], [`op`] | everything that happens, as data ([`Event`], [`Op`], [`Outcome`]) |
 //! | `state`, [`mod@step`] | where a run stands, and the pure step |
 //! | `resolve`, `observe` | an action to operations; outcomes to what the model is shown (pure) |
 //! | `prompt_parts` | what prompts of many runs share (pure) |
+//! | `request_words` | what the words of a request tell before a model has read them (pure) |
 //! | [`context`] | the prompt of a turn, and keeping it within its size (pure) |
 //! | [`mod@fold`] | a record back to a state: resume and replay (pure) |
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
@@ -29,6 +31,7 @@
 //! | [`export`] | a record in the formats of others: ATIF, OpenTelemetry (pure) |
 //! | [`local_executor`] | the real executor: index, policy, tools ([`LocalExecutor`]) |
 //! | [`setup_builder`] | a setup from an index, a request and settings |
+//! | `error` | why a run cannot begin or be resumed ([`AgentError`]) |
 //!
 //! Files on disk: the folder of a run, through `metier-fs`. Talking to models is `metier-model`'s,
 //! deciding `metier-policy`'s, reading skills `metier-loader`'s, doing things `metier-tools`'.

@@ -7,7 +7,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `dir` | an open directory, below which heads of files are read by relative path ([`Dir`]) |
+//! | `dir`, `head` | an open directory, below which heads of files are read by relative path ([`Dir`]) |
 //! | `stamp` | what a file looked like when it was read ([`Stamp`], [`FileId`]) |
 //! | `file` | whole files, bounded: [`read_bounded`], [`write_atomic`] |
 //! | `append` | a file that only grows, with one writer ([`AppendFile`]) |
@@ -16,7 +16,7 @@
 //! | `whole_file` | a large file that appears whole ([`WholeFile`]) |
 //! | `held_dir` | a directory held open, beneath which no link is followed ([`HeldDir`]) |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
-//! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
+//! | `work_root`, `work_error` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
 //! | `beneath` | what both open files with: a directory's descriptor and the kernel |
 //! | `part_dir` | hidden directories in which something is built, and what is left of them ([`abandoned_parts`]) |
 //! | `private` | what is for its owner alone, whatever the umask: [`write_private`], [`create_private_dir`] |

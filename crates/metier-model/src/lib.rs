@@ -11,14 +11,15 @@
 //! | [`action`] | [`Decision`], [`Action`]: what a model may decide |
 //! | [`plan`] | [`Plan`], and how it is replaced or patched |
 //! | [`schema`] | the JSON Schema of a decision and the words that explain it, from one table |
+//! | `protocol`, `words` | the table of all actions with their fields, and what a model reads of it |
 //! | [`turn`] | [`Turn`]: everything that a model sees in one turn, as text and as data |
 //! | [`model`] | [`Model`], [`Reply`], [`StreamEvent`], [`ModelError`]: the seam to all models |
-//! | [`parse`] | a reply to a decision, or what is wrong with it; nothing is guessed |
+//! | [`parse`], `read`, `json`, `fault` | a reply to a decision, or what is wrong with it; nothing is guessed |
 //! | [`early`] | a decision while it still streams: for eyes only, never executed |
 //! | [`scripted`] | a model whose replies stand in a script |
 //! | [`replay`] | a model that gives recorded replies again |
 //! | `provider` | [`Provider`]: the providers by the names that settings and flags use |
-//! | [`endpoint`], [`retry`] | the settings of an adapter: address, key, timeouts, backoff |
+//! | [`endpoint`], `named_endpoint`, [`retry`] | the settings of an adapter: address, key, timeouts, backoff |
 //! | [`openai`], [`anthropic`] | the adapters; in each, requests and replies apart, both pure |
 //! | `responses` | the newer protocol of the first |
 //! | [`mod@probe`] | one small decision, to try a model |
@@ -28,6 +29,7 @@
 //! | `http` | one request over HTTP |
 //! | `reader`, `sse`, `reply_builder` | bytes to a reply, however they are cut |
 //! | `failure` | what a provider says when it does not answer |
+//! | `raw` | the readers without HTTP, for fuzzing |
 //!
 //! Files on disk: none. Finding and loading skills, deciding what may be done and doing it are the
 //! business of higher crates; keys are read by the caller.

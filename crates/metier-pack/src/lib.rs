@@ -24,7 +24,7 @@
 //! | `plan`, `install`, `update`, `uninstall` | plans; `plan_skill` has their steps |
 //! | `review` | what a scan found in what comes, and what of it is new ([`PlannedFinding`]) |
 //! | `requires` | which skills need which |
-//! | `upstream`, `outdated` | what the sources of installed skills give now |
+//! | `upstream`, `outdated`, `version_order` | what the sources of installed skills give now |
 //! | `changes`, `diff`, `text_filter` | how two versions of a skill differ |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
 //! | `verify` | the disk against the lock |

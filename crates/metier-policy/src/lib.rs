@@ -25,12 +25,13 @@
 //! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
 //! | `rule` | [`Rule`]s in a [`RuleLayer`] |
 //! | `defaults` | what applies without rules |
-//! | `floor`, `protected`, `executed`, `place_table` | what no rule can change, and what asks unless a rule names that very file |
+//! | `floor`, `protected`, `executed`, `places`, `place_table` | what no rule can change, and what asks unless a rule names that very file |
 //! | `ceiling`, `tool_names`, `attribution` | `allowed-tools`, other agents' names for tools, and what a ceiling holds |
-//! | `policy`, `decision` | [`Policy`], [`PolicyDecision`] and its sentences |
+//! | `policy`, `decision`, `effect` | [`Policy`], [`PolicyDecision`] and its sentences |
 //! | `memory`, `trust` | remembered answers and trust, as data ([`AnswerMemory`], [`TrustedFolders`]) |
 //! | `asks`, `answer` | asks that wait for an [`Answer`], between threads ([`Asks`]) |
 //! | `examples` | expectations in policy files ([`check_examples`]) |
+//! | `error` | why a request, a rule or an answer is invalid ([`PolicyError`]) |
 //!
 //! Files on disk: none. Reading rules is `metier-config`'s, keeping memory and trust is the caller's.
 //! The sandbox, not this crate, limits what a program does once it runs.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`roots`] | which folders are searched, in which order: one table of data |
 //! | `walk` | one root: directories to judged `SKILL.md` heads, bounded and deterministic |
+//! | `holds_root` | links that would make one skill of a folder of skills |
 //! | [`parallel`] | one function over many items, on all cores |
 //! | `precedence` | which of several skills with one name is used (pure) |
 //! | [`scan()`] | all of it together |

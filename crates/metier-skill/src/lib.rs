@@ -18,10 +18,14 @@
 //! | [`yaml`] | the node tree, and the full parser behind limits |
 //! | `plain` | the fast path for the frontmatter most skills have |
 //! | `repair` | broken YAML that is common in real skills |
+//! | `unindented` | quoted values that continue at column 1 |
 //! | `fields` | node tree to typed fields |
+//! | `skill`, `name`, `value`, `tools` | a skill as its frontmatter describes it, checked: its name, unknown fields, `allowed-tools` |
 //! | `glob` | whether a glob of `paths` can be read |
 //! | [`codes`] | every diagnostic code: what, why, how to fix it, who else rejects it |
+//! | `diagnostic`, `source_map`, `text_edit` | what is wrong, where it is as line and column, and the edit that fixes it |
 //! | `agents` | the folders in which agents look for skills |
+//! | `ids`, `digest`, `failure_code` | words of the whole workspace: where a skill comes from, SHA-256, why something was not done |
 //! | `rel_path` | a path to a file of a skill, checked as text |
 //! | `required_skills` | which other skills a skill says it needs |
 //! | `work_path` | a path below a workspace, checked as text |
@@ -31,6 +35,7 @@
 //! | `references` | the skill's own files that a body mentions, and which of them are missing |
 //! | [`hidden`] | text a model would read and a person would not see |
 //! | [`text`] | text from outside, made safe for a terminal, a prompt or a sentence |
+//! | `limits`, `tokens` | how much is read, and what a text costs a model |
 //!
 //! Files on disk: none. Discovery is `metier-registry`'s, reading is `metier-fs`'s.
 //!

@@ -88,16 +88,18 @@
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `install`, `accepted`, `sources`, `downloads` | packing, installing, updating, uninstalling, restoring and verifying skills; what was accepted before; how their sources are reached |
+//! | `scan_folder` | what a skill on the disk could do to its user |
 //! | `agent_targets`, `inventory` | the folders of other agents, to install into and to look through |
 //! | `keys` | keys that the user trusts; signing and verifying packs |
 //! | `install_requests` | what programs want installed, and a person decides |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
-//! | `session`, `prepared`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, one or many over the same skills, chats and single scripts, with what the caller brings |
+//! | `session`, `prepared`, `chosen_skills`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, one or many over the same skills, chats and single scripts, with what the caller brings |
 //! | `approvals`, `approval_question` | the one way in which a question is answered |
 //! | `model_choice`, `session_model`, `key`, `endpoints` | the model that is named, opened once a session, its key, and the endpoints that are known by a name |
 //! | `executor`, `init` | what scripts and tools get of the machine; the sandbox's helper |
-//! | `run`, `runs` | a run that ended; the records of all runs: resume, replay, audit |
+//! | `run`, `runs`, `restore`, `stats` | a run that ended; the records of all runs: resume, replay, audit; bringing back what a run deleted; how often skills were used |
+//! | `health` | what keeps skills and rules from working, beyond what a scan sees |
 //! | `error` | the one [`Error`], with a kind, a stable code and advice |
 //! | `parts` | what is public of the crates below, by module |
 //!
