@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::head::{EntryKind, EntryName, HeadBuffer, HeadError, Links};
+use crate::head::{EntryKind, EntryName, HeadBuffer, HeadError, Links, MAX_HEADS_AT_ONCE};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -117,6 +117,27 @@ impl Dir {
             }
         }
         Err(HeadError::Changing)
+    }
+
+    /// How many heads each of several threads should read at once.
+    pub fn heads_at_once(_: usize) -> usize {
+        MAX_HEADS_AT_ONCE
+    }
+
+    /// Reads the heads of several files, each into the buffer at its place and as
+    /// [`Self::read_head`] does; `enough` gets its place, too.
+    pub fn read_heads(
+        &self,
+        paths: &[PathBuf],
+        links: Links,
+        limit: usize,
+        buffers: &mut [HeadBuffer],
+        mut enough: impl FnMut(usize, &[u8]) -> bool,
+    ) -> Vec<Result<Stamp, HeadError>> {
+        let each = |(at, (path, buffer)): (usize, (&PathBuf, &mut HeadBuffer))| {
+            self.read_head(path, links, limit, buffer, |bytes| enough(at, bytes))
+        };
+        paths.iter().zip(buffers).enumerate().map(each).collect()
     }
 }
 

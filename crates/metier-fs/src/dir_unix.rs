@@ -11,12 +11,13 @@ use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
-use crate::head::{EntryKind, EntryName, HeadBuffer, HeadError, Links};
+use crate::head::{EntryKind, EntryName, HeadBuffer, HeadError, Links, MAX_HEADS_AT_ONCE};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -134,33 +135,114 @@ impl Dir {
         mut enough: impl FnMut(&[u8]) -> bool,
     ) -> Result<Stamp, HeadError> {
         for _ in 0..3 {
-            buffer.clear();
-            let fd = openat(&self.fd, relative, READ | no_follow(links), Mode::empty())
-                .map_err(refused)?;
-            let before = fstat(&fd).map_err(refused)?;
-            if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
-                return Err(HeadError::NotRegular);
-            }
-            let mut blocks = 0;
-            loop {
-                let read = match rustix::io::read(&fd, &mut *buffer.room(limit)) {
-                    Err(Errno::INTR) => continue,
-                    read => read.map_err(refused)?,
-                };
-                buffer.add(read);
-                blocks += 1;
-                if read == 0 || buffer.bytes().len() >= limit || enough(buffer.bytes()) {
-                    break;
-                }
-            }
-            // One block comes from one read; more may come from two versions of the file.
-            let stamp_before = stamp(&before);
-            if blocks <= 1 || stamp(&fstat(&fd).map_err(refused)?) == stamp_before {
-                return Ok(stamp_before);
+            let file = self.open_file(relative, links).map_err(refused)?;
+            let before = regular(&file)?;
+            if read_open(&file, &before, limit, buffer, &mut enough)? == Seen::Whole {
+                return Ok(before);
             }
         }
         Err(HeadError::Changing)
     }
+
+    /// How many heads each of `workers` threads should read at once: together they take a small
+    /// part of the files that the process may have open.
+    pub fn heads_at_once(workers: usize) -> usize {
+        let limit = getrlimit(Resource::Nofile).current;
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        (limit / 8 / workers.max(1)).clamp(1, MAX_HEADS_AT_ONCE)
+    }
+
+    /// Reads the heads of several files, each into the buffer at its place and as
+    /// [`Self::read_head`] does; `enough` gets its place, too.
+    ///
+    /// All are opened, then all looked at, read and closed: one system call after another of the
+    /// same kind finds its code in the processor's caches, which is a sixth of what they take.
+    pub fn read_heads(
+        &self,
+        paths: &[PathBuf],
+        links: Links,
+        limit: usize,
+        buffers: &mut [HeadBuffer],
+        mut enough: impl FnMut(usize, &[u8]) -> bool,
+    ) -> Vec<Result<Stamp, HeadError>> {
+        let opened: Vec<_> = paths.iter().map(|path| self.open_file(path, links)).collect();
+        let known: Vec<_> = opened
+            .into_iter()
+            .map(|file| match file {
+                Ok(file) => regular(&file).map(|before| Some((file, before))),
+                // Too many are open: this one's turn comes when the others are closed.
+                Err(Errno::MFILE | Errno::NFILE) => Ok(None),
+                Err(error) => Err(refused(error)),
+            })
+            .collect();
+        let mut seen = Vec::with_capacity(known.len());
+        for (at, file) in known.iter().enumerate() {
+            seen.push(match file {
+                Ok(Some((file, before))) => {
+                    let enough = |bytes: &[u8]| enough(at, bytes);
+                    read_open(file, before, limit, &mut buffers[at], enough)
+                }
+                _ => Ok(Seen::Changed),
+            });
+        }
+        let stamps: Vec<_> =
+            known.into_iter().map(|file| Ok(file?.map(|(_, before)| before))).collect();
+        let finish = |(at, (stamp, seen))| {
+            if let (Some(before), Seen::Whole) = (stamp?, seen?) {
+                return Ok(before);
+            }
+            // Alone.
+            let enough = |bytes: &[u8]| enough(at, bytes);
+            self.read_head(&paths[at], links, limit, &mut buffers[at], enough)
+        };
+        stamps.into_iter().zip(seen).enumerate().map(finish).collect()
+    }
+
+    fn open_file(&self, relative: &Path, links: Links) -> Result<OwnedFd, Errno> {
+        openat(&self.fd, relative, READ | no_follow(links), Mode::empty())
+    }
+}
+
+/// Whether what was read comes from one version of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Whole,
+    Changed,
+}
+
+/// What an open file looks like, if it is a regular one.
+fn regular(file: &OwnedFd) -> Result<Stamp, HeadError> {
+    let stat = fstat(file).map_err(refused)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(stamp(&stat)),
+        _ => Err(HeadError::NotRegular),
+    }
+}
+
+/// Reads an open file that looked like `before`, as [`Dir::read_head`] says.
+fn read_open(
+    file: &OwnedFd,
+    before: &Stamp,
+    limit: usize,
+    buffer: &mut HeadBuffer,
+    mut enough: impl FnMut(&[u8]) -> bool,
+) -> Result<Seen, HeadError> {
+    buffer.clear();
+    let mut blocks = 0;
+    loop {
+        let read = match rustix::io::read(file, &mut *buffer.room(limit)) {
+            Err(Errno::INTR) => continue,
+            read => read.map_err(refused)?,
+        };
+        buffer.add(read);
+        blocks += 1;
+        if read == 0 || buffer.bytes().len() >= limit || enough(buffer.bytes()) {
+            break;
+        }
+    }
+    // One block comes from one read; more may come from two versions of the file.
+    let is_whole = blocks <= 1 || stamp(&fstat(file).map_err(refused)?) == *before;
+    Ok(if is_whole { Seen::Whole } else { Seen::Changed })
 }
 
 /// Hands on an entry, unless it is the directory itself or the one above.

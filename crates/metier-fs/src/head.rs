@@ -13,6 +13,9 @@ const FIRST_BLOCK: usize = 1024;
 /// The rest is read by whole pages, from where they begin.
 const BLOCK: usize = 4096;
 
+/// Heads that are read at once; with more of them nothing is gained.
+pub(crate) const MAX_HEADS_AT_ONCE: usize = 16;
+
 /// Room for the head of a file, used again for the next one without being cleared.
 #[derive(Debug, Default)]
 pub struct HeadBuffer {
@@ -189,5 +192,31 @@ mod tests {
         down_names.sort();
         assert_eq!(down_names, names);
         assert!(!collect((0..3).collect()).truncated);
+    }
+
+    #[test]
+    fn several_heads_are_what_each_is_alone() {
+        let tmp = tempfile::tempdir().expect("dir");
+        for (name, bytes) in [("short", 10), ("block", 1024), ("long", 9000), ("empty", 0)] {
+            std::fs::write(tmp.path().join(name), vec![b'x'; bytes]).expect("writes");
+        }
+        std::fs::create_dir(tmp.path().join("folder")).expect("dir");
+        let dir = crate::Dir::open(tmp.path()).expect("opens");
+        let names = ["long", "absent", "short", "folder", "empty", "short/x", "block", "long"];
+        let paths: Vec<_> = names.iter().map(std::path::PathBuf::from).collect();
+        for limit in [100, 5000, 1 << 20] {
+            let mut buffers: Vec<HeadBuffer> = Vec::new();
+            buffers.resize_with(paths.len(), HeadBuffer::default);
+            let enough = |at: usize, bytes: &[u8]| at == 7 && bytes.len() > 2000;
+            let heads = dir.read_heads(&paths, Links::Follow, limit, &mut buffers, enough);
+            assert_eq!(heads.len(), paths.len());
+            for (at, head) in heads.iter().enumerate() {
+                let mut buffer = HeadBuffer::default();
+                let enough = |bytes: &[u8]| enough(at, bytes);
+                let alone = dir.read_head(&paths[at], Links::Follow, limit, &mut buffer, enough);
+                assert_eq!(format!("{head:?}"), format!("{alone:?}"), "{}", names[at]);
+                assert_eq!(buffers[at].bytes(), buffer.bytes(), "{}", names[at]);
+            }
+        }
     }
 }

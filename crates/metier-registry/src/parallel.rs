@@ -12,27 +12,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::{self, Scope};
 
-/// Items that a worker takes at a time: enough not to meet the others at the queue, and few enough
-/// for all to end at about the same time.
+/// Items that a worker takes at a time: enough not to meet the others at the queue. The last pieces are
+/// halved, for all to end at about the same time.
 const PIECE: usize = 16;
+const LAST_PIECE: usize = 4;
 
-/// `task` over the items that `feed` puts in, on all cores where each of them gets at least `least`
-/// items. Work begins while `feed` still runs. Each worker makes a state with `start`, which it uses
-/// for all of its items; the states are the result, in no particular order.
+/// `task` over the items that `feed` puts in, a piece of them at a time, on all cores where each of
+/// them gets at least `least` items. Work begins while `feed` still runs. Each worker makes a state
+/// with `start`, which it uses for all of its items; the states are the result, in no particular order.
 pub fn spread<T: Send, S: Send>(
     feed: impl FnOnce(&mut Feed<'_, T>),
     least: usize,
     start: impl Fn() -> S + Sync,
-    task: impl Fn(&mut S, T) + Sync,
+    task: impl Fn(&mut S, Vec<T>) + Sync,
 ) -> Vec<S> {
     let queue = Queue::default();
     let states: Mutex<Vec<S>> = Mutex::default();
     let work = || {
         let mut state = start();
         while let Some(piece) = queue.take() {
-            for item in piece {
-                task(&mut state, item);
-            }
+            task(&mut state, piece);
         }
         states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     };
@@ -76,7 +75,9 @@ pub fn map<T: Send, U: Send, S: Send>(
         |feed| items.into_iter().enumerate().for_each(|item| feed.push(item)),
         least,
         || (start(), Vec::new()),
-        |(state, done), (at, item)| done.push((at, task(state, item))),
+        |(state, done), piece| {
+            done.extend(piece.into_iter().map(|(at, item)| (at, task(state, item))));
+        },
     );
     for (at, result) in states.into_iter().flat_map(|(_, done)| done) {
         results[at] = Some(result);
@@ -207,7 +208,11 @@ impl<T> Queue<T> {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
-        let piece = state.pieces.pop_front()?;
+        let mut piece = state.pieces.pop_front()?;
+        if state.is_closed && state.pieces.len() < cores() && piece.len() > LAST_PIECE {
+            let rest = piece.split_off(piece.len() / 2);
+            state.pieces.push_front(rest);
+        }
         state.items -= piece.len();
         Some(piece)
     }
@@ -289,7 +294,7 @@ pub(crate) fn sort_by<T: Send>(
 }
 
 /// How many threads may work at once; asked of the system once.
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| match allowed_cores() {
         // A container's share of the machine stands in files, and reading them takes longer than starting a
@@ -339,7 +344,7 @@ mod tests {
                     feed.push(item);
                 }
             };
-            let seen = spread(feed, 2, Vec::new, |seen: &mut Vec<usize>, item| seen.push(item));
+            let seen = spread(feed, 2, Vec::new, |seen: &mut Vec<usize>, piece| seen.extend(piece));
             let mut seen: Vec<usize> = seen.into_iter().flatten().collect();
             seen.sort_unstable();
             assert_eq!(seen, (0..count).collect::<Vec<_>>());
@@ -357,7 +362,7 @@ mod tests {
                 feed,
                 2,
                 || (),
-                |(), item| assert!(fails_in_feed || item != 500, "a task fails"),
+                |(), piece| assert!(fails_in_feed || !piece.contains(&500), "a task fails"),
             );
         };
         assert!(catch_unwind(|| work(true)).is_err());

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use metier_fs::{
     FileId, ForeignAccess, ForeignWriter, UserFolders, canonical, directory_id, exists, is_dir,
@@ -121,14 +121,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
         };
         if is_new {
             let foreign = if absent { None } else { writers.foreign(&root.path) };
-            let dotted = root.path.components().any(|part| {
-                matches!(part, std::path::Component::CurDir | std::path::Component::ParentDir)
-            });
-            let path = if dotted {
-                canonical(&root.path).unwrap_or_else(|_| root.path.clone())
-            } else {
-                root.path.components().collect()
-            };
+            let path = tidy(root.path);
             roots.push(Root { path, absent, foreign, ..root });
         }
     };
@@ -169,6 +162,18 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
         }
     }
     roots
+}
+
+/// The path without what it could be written without. Nearly all are tidy as they are, and there are a
+/// hundred of them: to look at their text takes a tenth of what taking them apart does.
+fn tidy(path: PathBuf) -> PathBuf {
+    let rest = path.to_str().and_then(|text| text.strip_prefix('/'));
+    if rest.is_some_and(|rest| rest.split('/').all(|part| !matches!(part, "" | "." | ".."))) {
+        return path;
+    }
+    let is_dotted =
+        path.components().any(|part| matches!(part, Component::CurDir | Component::ParentDir));
+    if is_dotted { canonical(&path).unwrap_or(path) } else { path.components().collect() }
 }
 
 /// The folders of all agents in one directory of a project, whether they exist or not.
@@ -345,6 +350,27 @@ mod tests {
         let roots = resolve(&places(&dir, &home));
         let found = &roots[position(&roots, &home.join(".claude/skills")).expect("there")];
         assert_eq!(found.source, Source::User);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_is_written_in_one_way() {
+        use std::os::unix::ffi::OsStringExt;
+        let bytes = |bytes: &[u8]| PathBuf::from(std::ffi::OsString::from_vec(bytes.to_vec()));
+        let tmp = tempfile::tempdir().expect("dir");
+        let real = tmp.path().canonicalize().expect("real");
+        for (path, expected) in [
+            (PathBuf::from("/a/.b/c"), PathBuf::from("/a/.b/c")),
+            (PathBuf::from("//a/./b//"), PathBuf::from("/a/b")),
+            (PathBuf::from("/"), PathBuf::from("/")),
+            (PathBuf::from("/absent/../b"), PathBuf::from("/absent/../b")),
+            (bytes(b"/a//\xff/"), bytes(b"/a/\xff")),
+            (real.join("x/.."), real.join("x/..")),
+            (real.join("."), real.clone()),
+            (real.join("../").join(real.file_name().expect("a name")), real.clone()),
+        ] {
+            assert_eq!(tidy(path.clone()).as_os_str(), expected.as_os_str(), "{path:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(crate) fn read(
 ) -> Option<Skill> {
     let mut fields = Fields {
         yaml,
+        characters,
         collector,
         name: None,
         description: None,
@@ -42,12 +43,13 @@ pub(crate) fn read(
     for (key, value) in entries {
         fields.field(key, value);
     }
-    fields.hidden_elsewhere(characters, entries);
+    fields.hidden_elsewhere(entries);
     fields.finish()
 }
 
 struct Fields<'y, 'j, 'b> {
     yaml: &'y str,
+    characters: Characters,
     collector: &'j mut DiagnosticCollector<'b>,
     name: Option<SkillName>,
     description: Option<Box<str>>,
@@ -127,6 +129,9 @@ impl Fields<'_, '_, '_> {
 
     /// The full parser tolerates a tab between a key and its value; others do not.
     fn note_tab(&mut self, key: &Node<'_>, value: &Node<'_>) {
+        if self.characters != Characters::Any {
+            return;
+        }
         let between = key.span.end..value.span.start.max(key.span.end);
         let Some(tab) = self.yaml.get(between.clone()).and_then(|gap| gap.find('\t')) else {
             return;

@@ -51,7 +51,8 @@ impl SkillName {
         if text.len() > MAX_NAME_CHARS && text.chars().count() > MAX_NAME_CHARS {
             return Err(InvalidSkillName::TooLong);
         }
-        if text.chars().any(char::is_control) {
+        let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if !is_plain && text.chars().any(char::is_control) {
             return Err(InvalidSkillName::Control);
         }
         Ok(Self(text.into()))
@@ -123,6 +124,7 @@ pub fn name_faults(name: &str, directory: Option<&str>, profile: Profile) -> Vec
     // An `org/name` is judged by its last part; the specification knows no namespaces.
     let judged = match profile {
         Profile::Spec => &*normal,
+        _ if plain => &*normal,
         _ => normal.rsplit('/').next().unwrap_or(&normal),
     };
     if judged.len() > NAME_CHARS && judged.chars().count() > NAME_CHARS {
@@ -131,8 +133,14 @@ pub fn name_faults(name: &str, directory: Option<&str>, profile: Profile) -> Vec
     if !plain && !charset_holds(judged, profile) {
         faults.push(NameFault::Charset);
     }
-    let two_in_a_row = || judged.as_bytes().windows(2).any(|pair| pair == b"--");
-    if judged.starts_with('-') || judged.ends_with('-') || two_in_a_row() {
+    // As if a hyphen stood before the name: one at its start is as odd as a second one.
+    let mut before = b'-';
+    let has_odd_hyphen = judged.bytes().any(|byte| {
+        let is_odd = byte == b'-' && before == b'-';
+        before = byte;
+        is_odd
+    });
+    if has_odd_hyphen || judged.ends_with('-') {
         faults.push(NameFault::Hyphens);
     }
     if !plain && !judged.is_ascii() {

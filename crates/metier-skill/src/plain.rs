@@ -224,6 +224,9 @@ impl<'a> Reader<'a> {
     /// An unquoted scalar, folded over several lines or not. The line it starts on is consumed.
     fn plain(&mut self, value: &'a str, start: usize, indent: usize) -> Option<Node<'a>> {
         let first = scalar(value, start)?;
+        if !matches!(self.text.as_bytes().get(self.at), Some(b' ' | b'\n')) {
+            return Some(first);
+        }
         let continues = |reader: &Self| {
             let mut at = reader.at;
             loop {

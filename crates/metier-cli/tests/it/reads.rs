@@ -231,6 +231,20 @@ fn each_of_many_skills_is_opened_once() {
     assert_eq!(twice, None);
 }
 
+/// Several heads are read at once, on each core.
+#[cfg(unix)]
+#[test]
+fn every_skill_is_found_where_few_files_may_be_open() {
+    let home = TestHome::new();
+    many_skills(&home, "root", 300);
+    for limit in [12, 40, 200] {
+        let line =
+            format!("ulimit -n {limit}; exec {METIER} list --json --root {}", at(&home, "root"));
+        let listing = TestHome::finish(home.command("sh").args(["-c", &line])).json();
+        assert_eq!(listing["report"]["valid"], 300 + builtin(), "{limit}: {}", listing["report"]);
+    }
+}
+
 /// Two skills with long bodies and resources; one of them is wanted.
 fn two_skills(home: &TestHome) -> PathBuf {
     let body = "A line of the body that is wanted.\n".repeat(600);

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::sync::Arc;
 
 use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
@@ -87,10 +87,16 @@ impl Walk<'_> {
             // megabyte each, of which the system then clears whole pages of two.
             probed: Probed { candidates: Vec::with_capacity(2048), ..Probed::default() },
         };
-        let task = |worker: &mut Worker, probe: Probe| {
+        let at_once = Dir::heads_at_once(parallel::cores());
+        let task = |worker: &mut Worker, probes: Vec<Probe>| {
             let root = worker.root.as_ref().unwrap_or(root);
-            let outcome = self.read(root, &probe, &mut worker.scratch, "SKILL.md");
-            worker.probed.add(probe.directory, outcome);
+            let mut outcomes = Vec::with_capacity(probes.len());
+            for probes in probes.chunks(at_once) {
+                self.read_all(root, probes, &mut worker.scratch, "SKILL.md", &mut outcomes);
+            }
+            for (probe, outcome) in probes.into_iter().zip(outcomes) {
+                worker.probed.add(probe.directory, outcome);
+            }
         };
         let mut workers = parallel::spread(feed, LEAST, start, task).into_iter();
         let mut all = workers.next().map_or_else(Probed::default, |worker| worker.probed);
@@ -105,20 +111,52 @@ impl Walk<'_> {
         scratch: &mut Scratch,
         name: &str,
     ) -> Outcome {
-        scratch.aim_at(&probe.directory, name);
-        let Scratch { path, buffer } = scratch;
-        let (mut found, mut looked_at) = (Fence::Open, 0);
-        let enough = |bytes: &[u8]| {
-            (found, looked_at) = (fence::find(bytes, Complete::No), bytes.len());
-            found != Fence::Open
+        let mut outcomes = Vec::with_capacity(1);
+        self.read_all(root, std::slice::from_ref(probe), scratch, name, &mut outcomes);
+        outcomes.pop().unwrap_or(Outcome::Nothing)
+    }
+
+    /// What each of `probes` is. All heads are read before the first is judged: reading and judging
+    /// in turns, each finds the processor's caches full of the other's code.
+    fn read_all(
+        &self,
+        root: &Dir,
+        probes: &[Probe],
+        scratch: &mut Scratch,
+        name: &str,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        scratch.aim_at(probes, name);
+        let Scratch { paths, buffers, fences } = scratch;
+        let enough = |at: usize, bytes: &[u8]| {
+            let found = fence::find(bytes, Complete::No);
+            let is_enough = found != Fence::Open;
+            fences[at] = (found, bytes.len());
+            is_enough
         };
         let limit = self.options.limits.frontmatter_bytes;
-        match root.read_head(path, self.options.links, limit, buffer, enough) {
+        let paths = &paths[..probes.len()];
+        let heads = root.read_heads(paths, self.options.links, limit, buffers, enough);
+        for (at, (probe, head)) in probes.iter().zip(heads).enumerate() {
+            let bytes = buffers[at].bytes();
+            // A file that changed was read again, and may have become empty: no one looked at that.
+            let (found, looked_at) = std::mem::replace(&mut fences[at], (Fence::Open, 0));
+            let found = if looked_at == bytes.len() { found } else { Fence::Open };
+            outcomes.push(self.outcome(probe, name, head, bytes, found));
+        }
+    }
+
+    fn outcome(
+        &self,
+        probe: &Probe,
+        name: &str,
+        head: Result<Stamp, HeadError>,
+        bytes: &[u8],
+        found: Fence,
+    ) -> Outcome {
+        match head {
             Ok(stamp) => {
-                // A file that changed was read again, and may have become empty: no one looked at that.
-                let is_current = looked_at == buffer.bytes().len();
-                let found = if is_current { found } else { Fence::Open };
-                let parsed = self.judge(&probe.directory, buffer.bytes(), found);
+                let parsed = self.judge(&probe.directory, bytes, found);
                 Outcome::Skill(self.found(probe, parsed, &stamp))
             }
             Err(HeadError::Missing) => Outcome::Group,
@@ -212,14 +250,18 @@ impl Walk<'_> {
 
     fn judge(&self, directory: &OsStr, head: &[u8], found: Fence) -> Parsed {
         let name = if directory.is_empty() {
-            self.root.file_name()
+            self.root.file_name().and_then(OsStr::to_str)
         } else {
-            Path::new(directory).file_name()
+            match directory.to_str() {
+                // The walk made the path: it ends in a name.
+                Some(path) => path.rsplit(is_separator).next(),
+                None => Path::new(directory).file_name().and_then(OsStr::to_str),
+            }
         };
         let options = ParseOptions {
             profile: self.options.profile,
             limits: self.options.limits,
-            directory: name.and_then(OsStr::to_str),
+            directory: name,
         };
         parse_found(head, found, &options)
     }
@@ -236,17 +278,26 @@ pub(crate) fn warn_of_size(parsed: &mut Parsed, size: u64) {
     }
 }
 
-/// Buffers that one worker reuses for every directory.
+/// What one worker reuses for every directory; for several that are read at once each has its place.
 #[derive(Default)]
 pub(super) struct Scratch {
-    path: PathBuf,
-    buffer: HeadBuffer,
+    paths: Vec<PathBuf>,
+    buffers: Vec<HeadBuffer>,
+    /// What was found in how many bytes.
+    fences: Vec<(Fence, usize)>,
 }
 
 impl Scratch {
-    fn aim_at(&mut self, directory: &OsStr, name: &str) {
-        self.path.as_mut_os_string().clear();
-        self.path.push(directory);
-        self.path.push(name);
+    fn aim_at(&mut self, probes: &[Probe], name: &str) {
+        if self.paths.len() < probes.len() {
+            self.paths.resize_with(probes.len(), PathBuf::new);
+            self.buffers.resize_with(probes.len(), HeadBuffer::default);
+            self.fences.resize(probes.len(), (Fence::Open, 0));
+        }
+        for (path, probe) in self.paths.iter_mut().zip(probes) {
+            path.as_mut_os_string().clear();
+            path.push(&probe.directory);
+            path.push(name);
+        }
     }
 }

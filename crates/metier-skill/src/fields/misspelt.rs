@@ -2,17 +2,18 @@
 //!
 //! Such a field has no effect, which its author should hear about.
 
+use std::sync::LazyLock;
+
 use crate::skill::KNOWN_FIELDS;
 
 /// The known field that `text` is meant to be: equal but for case, hyphens and underscores, or one
 /// letter apart.
 pub(crate) fn nearest_known(text: &str) -> Option<&'static str> {
+    static LETTERS: LazyLock<Vec<(&str, Vec<u8>)>> =
+        LazyLock::new(|| KNOWN_FIELDS.iter().map(|known| (*known, letters(known))).collect());
     let text = letters(text);
-    KNOWN_FIELDS.iter().copied().find(|known| {
-        // Nearly all pairs end here, before the letters of the known field are put aside.
-        let count = known.bytes().filter(|&byte| is_letter(byte)).count();
-        count.abs_diff(text.len()) <= 1 && are_near(&letters(known), &text)
-    })
+    let near = |known: &[u8]| known.len().abs_diff(text.len()) <= 1 && are_near(known, &text);
+    LETTERS.iter().find(|(_, letters)| near(letters)).map(|(known, _)| *known)
 }
 
 /// Whether `text` is meant to be `known`, as in [`nearest_known`].
@@ -21,11 +22,10 @@ pub(crate) fn nearly(known: &str, text: &str) -> bool {
 }
 
 fn letters(word: &str) -> Vec<u8> {
-    word.bytes().filter(|&byte| is_letter(byte)).map(|byte| byte.to_ascii_lowercase()).collect()
-}
-
-fn is_letter(byte: u8) -> bool {
-    !matches!(byte, b'-' | b'_' | b' ')
+    let mut letters = Vec::with_capacity(word.len());
+    let kept = word.bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b' '));
+    letters.extend(kept.map(|byte| byte.to_ascii_lowercase()));
+    letters
 }
 
 fn are_near(known: &[u8], text: &[u8]) -> bool {

@@ -138,6 +138,9 @@ impl Fields<'_, '_, '_> {
 
     /// The text without typographic quotes around it, which are reported.
     pub(super) fn straight_quotes<'t>(&mut self, text: &'t str, value: &Node<'_>) -> Cow<'t, str> {
+        if text.as_bytes().first().is_none_or(u8::is_ascii_graphic) {
+            return Cow::Borrowed(text);
+        }
         let plain = matches!(value.kind, NodeKind::Scalar { style: Style::Plain, .. });
         let Some(inner) = typographic(text.trim()).filter(|_| plain) else {
             return Cow::Borrowed(text);
@@ -155,7 +158,11 @@ impl Fields<'_, '_, '_> {
         if !matches!(value.kind, NodeKind::Scalar { style: Style::Plain, .. }) {
             return;
         }
-        let rest = self.yaml[value.span.end..].split('\n').next().unwrap_or_default();
+        let rest = &self.yaml[value.span.end..];
+        if rest.starts_with('\n') {
+            return;
+        }
+        let rest = rest.split('\n').next().unwrap_or_default();
         if rest.trim_start().starts_with('#') {
             let span = value.span.end..value.span.end + rest.trim_end().len();
             self.collector.report(
@@ -174,7 +181,7 @@ impl Fields<'_, '_, '_> {
         text: &'t str,
         span: &Range<usize>,
     ) -> Option<Cow<'t, str>> {
-        if is_plain_prose(text.as_bytes()) {
+        if self.is_plain_prose(text) {
             return Some(Cow::Borrowed(text));
         }
         if let Some(ch) = text.chars().find(|ch| {
@@ -218,13 +225,21 @@ impl Fields<'_, '_, '_> {
         Some(text)
     }
 
+    /// Whether nothing in a value has to be looked at more closely. What stands in the YAML as it is
+    /// was looked at with all of it.
+    fn is_plain_prose(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        if self.characters == Characters::Ascii
+            && self.yaml.as_bytes().as_ptr_range().contains(&bytes.as_ptr())
+        {
+            return memchr::memchr2(b'<', b'>', bytes).is_none();
+        }
+        is_plain_prose(bytes)
+    }
+
     /// Hidden text in fields a model does not see: a warning for the whole frontmatter.
-    pub(super) fn hidden_elsewhere(
-        &mut self,
-        characters: Characters,
-        entries: &[(Node<'_>, Node<'_>)],
-    ) {
-        if characters == Characters::Ascii || hidden::cannot_hide(self.yaml.as_bytes()) {
+    pub(super) fn hidden_elsewhere(&mut self, entries: &[(Node<'_>, Node<'_>)]) {
+        if self.characters == Characters::Ascii || hidden::cannot_hide(self.yaml.as_bytes()) {
             return;
         }
         let seen = |at: usize| {

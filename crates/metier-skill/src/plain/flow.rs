@@ -121,12 +121,12 @@ impl<'a> Flow<'a> {
     fn quoted(&mut self) -> Option<Node<'a>> {
         let quote = self.byte()?;
         let rest = &self.text[self.at + 1..];
-        let end = closing(rest.as_bytes(), quote)?;
+        let (end, has_escape) = closing(rest.as_bytes(), quote)?;
         let inner = &rest[..end];
         let text = match quote {
+            _ if !has_escape => Cow::Borrowed(inner),
             b'"' => unescaped(inner)?,
-            _ if inner.contains('\'') => Cow::Owned(inner.replace("''", "'")),
-            _ => Cow::Borrowed(inner),
+            _ => Cow::Owned(inner.replace("''", "'")),
         };
         self.scalar(text, Style::Quoted, end + 2)
     }
@@ -183,18 +183,23 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// Where the quote that closes `rest` stands, on the same line.
-fn closing(rest: &[u8], quote: u8) -> Option<usize> {
-    let mut at = 0;
+/// Where the quote that closes `rest` stands, on the same line, and whether something before it does
+/// not mean itself.
+fn closing(rest: &[u8], quote: u8) -> Option<(usize, bool)> {
+    let (mut at, mut has_escape) = (0, false);
     loop {
         at += memchr::memchr3(quote, b'\n', b'\\', &rest[at..])?;
         match rest[at] {
             b'\n' => return None,
-            b'\\' if quote == b'"' => at += 2,
-            b'\\' => at += 1,
-            _ if quote == b'\'' && rest.get(at + 1) == Some(&b'\'') => at += 2,
-            _ => return Some(at),
+            b'\\' if quote == b'\'' => {
+                at += 1;
+                continue;
+            }
+            b'\\' => {}
+            _ if quote == b'\'' && rest.get(at + 1) == Some(&b'\'') => {}
+            _ => return Some((at, has_escape)),
         }
+        (at, has_escape) = (at + 2, true);
         if at > rest.len() {
             return None;
         }
