@@ -107,7 +107,8 @@ pub(crate) fn commit(
     for (number, planned) in journal.moves.iter_mut().enumerate() {
         let Some(new) = &planned.new else { continue };
         let mut staged = staging.path().join(new);
-        if entry_kind(&staged).is_none() {
+        planned.new_id = folder_id(&staged);
+        if planned.new_id.is_none() {
             return Err(PackError::TargetChanged(staged));
         }
         if new.is_absolute() && !reaches(target, &staging, journal.forgotten_backup.as_deref())? {
@@ -117,8 +118,8 @@ pub(crate) fn commit(
             staged = staging.path().join(&copy);
             copy_whole(new, &staged).map_err(written)?;
             planned.new = Some(copy);
+            planned.new_id = folder_id(&staged);
         }
-        planned.new_id = folder_id(&staged);
     }
     for link in &mut journal.links {
         if link.text.is_some() {
@@ -137,7 +138,7 @@ pub(crate) fn commit(
         }
     }
     let path = staging.path().join(JOURNAL_FILE);
-    let bytes = serde_json::to_vec(&journal).map_err(|error| written(error.into()))?;
+    let bytes = journal.to_bytes().map_err(written)?;
     stage(&staging, JOURNAL_FILE, &bytes).map_err(|error| PackError::not_written(&path, error))?;
     if let Some(tree) = staging.tree() {
         // The trees are on the disk before the change counts: after a power cut there is no skill with
@@ -151,9 +152,20 @@ pub(crate) fn commit(
     }
     staging.keep();
     prepared.keep();
-    match finish(target, LinkFault::Stops)? {
+    match follow(target, &target.root.join(COMMIT_DIR), &journal, LinkFault::Stops)? {
         Finished::Done => Ok(()),
         Finished::TakenBack(error) => Err(error),
+    }
+}
+
+impl Journal {
+    fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
+        // Growing step by step through megabytes of fresh memory takes longer than writing into them.
+        let texts = self.records.iter().flat_map(|(wanted, lock)| [wanted, lock]);
+        let texts: usize = texts.map(|text| text.len() + text.len() / 2).sum();
+        let mut bytes = Vec::with_capacity(texts + 256 * self.moves.len());
+        serde_json::to_writer(&mut bytes, self)?;
+        Ok(bytes)
     }
 }
 
@@ -213,9 +225,19 @@ pub(crate) fn finish(target: &InstallTarget, link_fault: LinkFault) -> Result<Fi
         close(target, &dir);
         return Ok(Finished::Done);
     };
-    let ended = match carry_out(target, &dir, &journal, link_fault) {
+    follow(target, &dir, &journal, link_fault)
+}
+
+/// The same with the journal that was read, or just written.
+fn follow(
+    target: &InstallTarget,
+    dir: &Path,
+    journal: &Journal,
+    link_fault: LinkFault,
+) -> Result<Finished, PackError> {
+    let ended = match carry_out(target, dir, journal, link_fault) {
         Ok(()) => Finished::Done,
-        Err(error) if take_all_back(target, &dir, &journal).is_ok() => Finished::TakenBack(error),
+        Err(error) if take_all_back(target, dir, journal).is_ok() => Finished::TakenBack(error),
         Err(error) => {
             let (root, error) = (target.root.clone(), Box::new(error));
             return Err(PackError::Unfinished { root, error });
@@ -224,7 +246,7 @@ pub(crate) fn finish(target: &InstallTarget, link_fault: LinkFault) -> Result<Fi
     let path = dir.join(JOURNAL_FILE);
     // From here on the rest is litter.
     remove_file(&path).map_err(|error| PackError::not_written(&path, error))?;
-    close(target, &dir);
+    close(target, dir);
     if link_fault == LinkFault::IsLeft {
         // Its maker was killed, perhaps while it made a backup.
         target.remove_unfilled_backups(&journal.links);

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{NewFileMode, TreeWriter};
@@ -92,6 +93,11 @@ impl<'a> Outgoing<'a> {
         Self { count: Some(count), ..self }
     }
 
+    /// Whether each file is scanned.
+    pub(crate) const fn inspects(&self) -> bool {
+        self.inspects
+    }
+
     /// Says how many bytes all files will have.
     pub(crate) fn expects(&self, bytes: u64) {
         if let Some(count) = self.count {
@@ -108,9 +114,11 @@ impl<'a> Outgoing<'a> {
             by_depth.entry(dir.matches('/').count()).or_default().push(dir);
         }
         let make = |(): &mut (), dir: &str| staging.make_dir(&format!("{tree}/{dir}"));
-        // Those that hold others first, and what is beside each other on all cores.
-        by_depth.into_values().try_for_each(|dirs| {
-            parallel::map(dirs, DIRS_PER_CORE, || (), make).into_iter().collect()
+        // Those that hold others first, and what is beside each other on all cores; but in one directory one after the
+        // other, because threads would only wait for each other.
+        by_depth.into_iter().try_for_each(|(depth, dirs)| match depth {
+            0 => dirs.into_iter().try_for_each(|dir| make(&mut (), dir)),
+            _ => parallel::map(dirs, DIRS_PER_CORE, || (), make).into_iter().collect(),
         })
     }
 
@@ -194,13 +202,13 @@ impl OutgoingFile<'_> {
         }
         let manual = &kept[..kept.len().min(usize::try_from(MAX_FILE_BYTES).unwrap_or(0))];
         let bundle = &kept[..kept.len().min(usize::try_from(MAX_BUNDLE_BYTES).unwrap_or(0))];
-        let manifest = || PackManifest::parse(&kept).map(Box::new);
+        let manifest = || PackManifest::parse(&kept).map(Arc::new);
         let digest = Digest::from_bytes(hasher.finalize().into());
         ShippedFile {
-            facts: is_manual.then(|| Box::new(read_facts(manual, outgoing.profile))),
+            facts: is_manual.then(|| Arc::new(read_facts(manual, outgoing.profile))),
             manifest: if path == MANIFEST_FILE { manifest() } else { None },
             bundle: is_bundle.then(|| bundle.into()),
-            inspected: outgoing.inspects.then(|| Box::new(InspectedFile::new(&path, &kept, size))),
+            inspected: outgoing.inspects.then(|| Arc::new(InspectedFile::new(&path, &kept, size))),
             text: outgoing.texts.and_then(|texts| texts.text(digest, size, &kept)),
             path,
             size,

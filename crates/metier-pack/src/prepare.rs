@@ -348,10 +348,17 @@ pub(crate) fn read_open_archive(
 ) -> Result<(ShippedTree, Digest), PackError> {
     let unsound = |error| PackError::archive(path, error);
     let kind = archive_kind(file).map_err(unsound)?;
-    // The core that is idle while the structure is checked makes the digest.
+    // The core that is idle while the structure is checked and directories are made gets ready for the scan, and makes
+    // the digest.
     let (digest, tree) = std::thread::scope(|scope| {
         let hash = || Digest::of_reader(file.reader());
-        let hashing = std::thread::Builder::new().spawn_scoped(scope, hash);
+        let get_ready_and_hash = move || {
+            if outgoing.inspects() {
+                metier_scan::prepare();
+            }
+            hash()
+        };
+        let hashing = std::thread::Builder::new().spawn_scoped(scope, get_ready_and_hash);
         let tree = unpack(file, kind, limits, outgoing);
         let hashed = hashing.ok().and_then(|thread| thread.join().ok());
         (hashed.unwrap_or_else(hash), tree)

@@ -241,7 +241,9 @@ impl Records {
 
     /// Both as text: `skills.json` and `skills.lock.json`.
     pub(crate) fn to_texts(&self) -> (String, String) {
-        (text(&self.wanted), text(&self.lock))
+        let skills = self.wanted.skills.len().max(self.lock.skills.len());
+        let files: usize = self.lock.skills.values().map(|skill| skill.files.len()).sum();
+        (text(&self.wanted, 100 * skills), text(&self.lock, 600 * skills + 150 * files))
     }
 }
 
@@ -285,8 +287,13 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
     }
 }
 
-fn text(record: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(record).unwrap_or_default();
-    text.push('\n');
-    text
+/// A record as text, which may have about so many bytes: growing step by step through megabytes of fresh memory takes
+/// longer than writing into them.
+fn text(record: &impl Serialize, bytes: usize) -> String {
+    let mut text = Vec::with_capacity(bytes);
+    if serde_json::to_writer_pretty(&mut text, record).is_err() {
+        text.clear();
+    }
+    text.push(b'\n');
+    String::from_utf8(text).unwrap_or_default()
 }

@@ -22,6 +22,9 @@ use crate::target::Staging;
 /// From how many skills on another core is worth its start.
 const SKILLS_PER_CORE: usize = 4;
 
+/// What is read of a file at a time.
+const BUFFER_BYTES: usize = 64 << 10;
+
 /// What stood in a skill's place.
 #[derive(Debug)]
 pub(crate) struct SeenSkill {
@@ -116,7 +119,7 @@ impl StagedSkill {
 
     /// Whether there are the files that were written, and no other. Each is read again: it was written just before, and
     /// two changes within one step of a file system's clock look the same.
-    fn is_as_written(&self, staging: &Path) -> bool {
+    fn is_as_written(&self, staging: &Path, buffer: &mut [u8]) -> bool {
         let dir = staging.join(&self.dir);
         let Ok(tree) = TreeReader::open(&dir) else { return false };
         let Ok(listing) = tree.list(usize::MAX, |_| true) else { return false };
@@ -131,7 +134,8 @@ impl StagedSkill {
             let Ok(opened) = tree.open_file(&node.path) else { return false };
             let is_same = (opened.executable == file.executable || cfg!(not(unix)))
                 && opened.links == 1
-                && Digest::of_reader(opened.file).is_ok_and(|(digest, _)| digest == file.digest);
+                && Digest::of_reader_in(opened.file, buffer)
+                    .is_ok_and(|(digest, _)| digest == file.digest);
             if !is_same {
                 return false;
             }
@@ -152,8 +156,10 @@ pub(crate) fn check_seen(
     if let Some((skill, _)) = seen.iter().zip(same).find(|(_, is_same)| !is_same) {
         return Err(PackError::TargetChanged(root.join(&skill.name)));
     }
-    let is_as_written = |(): &mut (), skill: &StagedSkill| skill.is_as_written(staging.path());
-    let same = parallel::map(staged.iter().collect(), SKILLS_PER_CORE, || (), is_as_written);
+    let is_as_written =
+        |buffer: &mut Vec<u8>, skill: &StagedSkill| skill.is_as_written(staging.path(), buffer);
+    let buffer = || vec![0; BUFFER_BYTES];
+    let same = parallel::map(staged.iter().collect(), SKILLS_PER_CORE, buffer, is_as_written);
     match staged.iter().zip(same).find(|(_, is_same)| !is_same) {
         Some((skill, _)) => Err(PackError::TargetChanged(staging.path().join(&skill.dir))),
         None => Ok(()),

@@ -18,7 +18,7 @@ use crate::pack::PackManifest;
 /// The first line of what is digested: it names the definition.
 const TREE_HEADER: &str = "metier-tree-1\n";
 
-/// A file of a tree.
+/// A file of a tree. Copies share what was read of it: one is in the tree of its source and in that of its skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ShippedFile {
@@ -32,19 +32,19 @@ pub struct ShippedFile {
     pub digest: Digest,
     /// What it says, for a `SKILL.md`.
     #[serde(skip)]
-    pub(crate) facts: Option<Box<SkillFacts>>,
+    pub(crate) facts: Option<Arc<SkillFacts>>,
     /// The list of digests, for the `manifest.json` of a pack.
     #[serde(skip)]
-    pub(crate) manifest: Option<Box<PackManifest>>,
+    pub(crate) manifest: Option<Arc<PackManifest>>,
     /// The bytes of a bundle of model signing.
     #[serde(skip)]
     pub(crate) bundle: Option<Arc<[u8]>>,
     /// What a scan found in it, where it was scanned.
     #[serde(skip)]
-    pub(crate) inspected: Option<Box<InspectedFile>>,
+    pub(crate) inspected: Option<Arc<InspectedFile>>,
     /// Its text, where it was kept.
     #[serde(skip)]
-    pub(crate) text: Option<Box<str>>,
+    pub(crate) text: Option<Arc<str>>,
 }
 
 /// A tree of files.
@@ -124,13 +124,16 @@ impl ShippedTree {
 /// The digest of files in the order of their paths: a line for each, after a line that names the
 /// definition.
 pub(crate) fn tree_digest<'f>(files: impl Iterator<Item = (&'f str, bool, Digest)>) -> Digest {
-    let mut lines = TREE_HEADER.to_owned();
+    let mut lines = TREE_HEADER.as_bytes().to_owned();
     for (path, executable, digest) in files {
-        let mode = if executable { "755" } else { "644" };
+        lines.extend_from_slice(if executable { b"755 " } else { b"644 " });
+        lines.extend_from_slice(&digest.to_text());
+        lines.push(b' ');
         // Paths hold no line breaks: names with control characters are refused everywhere.
-        lines.push_str(&format!("{mode} {digest} {path}\n"));
+        lines.extend_from_slice(path.as_bytes());
+        lines.push(b'\n');
     }
-    Digest::of(lines.as_bytes())
+    Digest::of(&lines)
 }
 
 /// Every directory that these files and directories need, outermost first.

@@ -352,7 +352,9 @@ fn parse_other_url(text: &str) -> Option<Result<InstallSource, PackError>> {
         Ok(url) => url,
         Err(reason) => return Some(Err(PackError::BadSource { source, reason })),
     };
-    let is_list = matches!(url.path.as_str(), "" | "/") || url.path.contains("/.well-known/");
+    // A digest of the list may follow.
+    let path = url.path.split('#').next().unwrap_or_default();
+    let is_list = matches!(path, "" | "/") || path.contains("/.well-known/");
     Some(Ok(match scheme.to_ascii_lowercase().as_str() {
         "oci" => {
             // Other names of one registry, which a rule about it is about as well.

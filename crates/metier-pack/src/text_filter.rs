@@ -2,6 +2,7 @@
 //! Small texts alone, and not many: a difference without its lines is still named.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_skill::Digest;
@@ -32,7 +33,7 @@ impl TextFilter {
     }
 
     /// The text of a file of `size` bytes, where it is wanted, whole, and text.
-    pub(crate) fn text(&self, digest: Digest, size: u64, bytes: &[u8]) -> Option<Box<str>> {
+    pub(crate) fn text(&self, digest: Digest, size: u64, bytes: &[u8]) -> Option<Arc<str>> {
         let is_wanted = self.digests.contains(&digest) == self.keeps_listed;
         if !is_wanted || size > MAX_TEXT_BYTES || bytes.len() as u64 != size {
             return None;

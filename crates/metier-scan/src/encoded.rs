@@ -8,8 +8,10 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use data_encoding::{BASE64_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
-use memchr::memchr2_iter;
+use memchr::{memchr_iter, memchr2_iter};
 use regex::Regex;
+
+use crate::runs::next_run;
 
 /// Something that decodes to a command.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(crate) struct EncodedText {
 
 /// Characters that [`BASE64`] begins with, at least.
 const MIN_RUN: usize = 16;
+/// Digits in hexadecimal that [`HEX`] takes without a mark, at least.
+const MIN_DIGITS: usize = 40;
 /// Characters of base64 that are too few to hold a command.
 const MIN_BASE64: usize = 24;
 /// Characters of a decoded text that are too few for a command with its target.
@@ -68,15 +72,16 @@ const NAMES: &[&str] = &[
 /// Everything in `text` that decodes to a command, in its order.
 pub(crate) fn encoded_commands(text: &str) -> Vec<EncodedText> {
     let mut found = Vec::new();
-    for whole in base64_places(text) {
-        let letters: String = text[whole.clone()].chars().filter(|ch| is_base64(*ch)).collect();
+    let places = base64_places(text);
+    let has_runs = !places.is_empty();
+    for whole in places {
+        let letters: String =
+            text[whole.clone()].bytes().filter(|byte| is_base64(*byte)).map(char::from).collect();
         if letters.len() >= MIN_BASE64 {
             add(&mut found, whole.start, from_base64(&letters), is_command);
         }
     }
-    let may_have_hex =
-        next_run(text, 0, 40).is_some() || text.contains("\\x") || text.contains("\\u00");
-    let hex = HEX.as_ref().filter(|_| may_have_hex);
+    let hex = HEX.as_ref().filter(|_| may_have_hex(text, has_runs));
     for whole in hex.into_iter().flat_map(|it| it.find_iter(text)).map(|hit| hit.range()) {
         let is_escaped = text[whole.clone()].starts_with('\\');
         let digits = text[whole.clone()].replace("\\x", "").replace("\\u00", "");
@@ -100,7 +105,7 @@ fn base64_places(text: &str) -> Vec<Range<usize>> {
     let (mut places, mut from) = (Vec::new(), 0);
     let Some(pattern) = BASE64.as_ref() else { return places };
     while let Some(hit) =
-        next_run(text, from, MIN_RUN).and_then(|start| pattern.find_at(text, start))
+        next_run(text, from, MIN_RUN, is_base64).and_then(|start| pattern.find_at(text, start))
     {
         from = hit.end();
         places.push(hit.range());
@@ -108,19 +113,14 @@ fn base64_places(text: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Where the first run of at least `least` characters of base64 begins, at `from` or later. Before `from` no run is
-/// open.
-fn next_run(text: &str, from: usize, least: usize) -> Option<usize> {
+/// Whether [`HEX`] may match: digits without a mark are a long run of base64 as well, and what is escaped begins with
+/// a backslash.
+fn may_have_hex(text: &str, has_runs: bool) -> bool {
     let bytes = text.as_bytes();
-    let mut at = from;
-    loop {
-        let window = bytes.get(at..at + least)?;
-        // From the end: a character that is in no run rules out every run that it would be in.
-        match window.iter().rposition(|byte| !is_base64(char::from(*byte))) {
-            None => return Some(at),
-            Some(gap) => at += gap + 1,
-        }
-    }
+    let is_escape =
+        |at: usize| bytes[at + 1..].starts_with(b"x") || bytes[at + 1..].starts_with(b"u00");
+    has_runs && next_run(text, 0, MIN_DIGITS, is_base64).is_some()
+        || memchr_iter(b'\\', bytes).any(is_escape)
 }
 
 /// Where [`CODES`] matches: at brackets before a number.
@@ -146,9 +146,21 @@ fn add(found: &mut Vec<EncodedText>, at: usize, bytes: Option<Vec<u8>>, wanted: 
     }
 }
 
-const fn is_base64(ch: char) -> bool {
-    ch.is_ascii_alphanumeric() || matches!(ch, '+' | '/' | '-' | '_')
+const fn is_base64(byte: u8) -> bool {
+    BASE64_BYTES[byte as usize]
 }
+
+/// Nearly every byte of a text is asked for.
+const BASE64_BYTES: [bool; 256] = {
+    let mut bytes = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        bytes[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+        byte += 1;
+    }
+    bytes
+};
 
 fn from_base64(letters: &str) -> Option<Vec<u8>> {
     let letters = letters.replace('-', "+").replace('_', "/");
@@ -170,7 +182,7 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 /// The innermost text of one that is encoded several times.
 fn decoded_again(text: String, depth: usize) -> String {
     let letters = text.trim().trim_end_matches('=');
-    let is_encoded = letters.len() >= MIN_BASE64 && letters.chars().all(is_base64);
+    let is_encoded = letters.len() >= MIN_BASE64 && letters.bytes().all(is_base64);
     if depth == 0 || !is_encoded {
         return text;
     }
@@ -237,9 +249,8 @@ mod tests {
             let text = pieces.concat();
             proptest::prop_assert_eq!(base64_places(&text), whole(base64, &text));
             proptest::prop_assert_eq!(code_places(&text), whole(codes, &text));
-            let may_have_hex =
-                next_run(&text, 0, 40).is_some() || text.contains("\\x") || text.contains("\\u00");
-            proptest::prop_assert!(may_have_hex || whole(hex, &text).is_empty());
+            let has_runs = !base64_places(&text).is_empty();
+            proptest::prop_assert!(may_have_hex(&text, has_runs) || whole(hex, &text).is_empty());
         });
     }
 

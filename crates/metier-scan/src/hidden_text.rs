@@ -10,6 +10,7 @@ use metier_skill::hidden::{HiddenKind, find_hidden};
 use regex::Regex;
 
 use crate::rules::FindingSeverity::{self, High, Low, Medium};
+use crate::runs::{next_not_ascii, next_run};
 
 /// Something hidden.
 #[derive(Debug, PartialEq, Eq)]
@@ -94,10 +95,7 @@ fn padding(text: &str) -> Vec<HiddenPlace> {
                 ));
             }
             blank_lines = 0;
-            let inside = words
-                .as_bytes()
-                .windows(PADDING_BLANKS)
-                .position(|it| it.iter().all(|byte| *byte == b' '));
+            let inside = next_run(words, 0, PADDING_BLANKS, |byte| byte == b' ');
             let leading = line.len() - line.trim_start().len();
             if inside.is_some() || leading >= PADDING_BLANKS {
                 let tail = words.rsplit("    ").next().unwrap_or(words);
@@ -190,8 +188,7 @@ fn disguised(text: &str) -> Vec<HiddenPlace> {
     let mut found = Vec::new();
     let mut from = 0;
     // Most texts have few characters outside ASCII: the words around those are looked at, and no others.
-    while let Some(at) = text.as_bytes()[from..].iter().position(|byte| !byte.is_ascii()) {
-        let at = from + at;
+    while let Some(at) = next_not_ascii(text, from) {
         let Some(other) = text[at..].chars().next() else { break };
         from = at + other.len_utf8();
         if looks_like(other).is_none() {
@@ -229,6 +226,10 @@ fn word_around(text: &str, at: usize) -> Range<usize> {
 fn looks_like(ch: char) -> Option<char> {
     if ch.is_ascii_alphanumeric() {
         return Some(ch.to_ascii_lowercase());
+    }
+    // Punctuation, signs and the scripts of East Asia: most of what is not ASCII, and no letter of the list.
+    if matches!(ch, '\u{2000}'..='\u{20FF}' | '\u{2190}'..='\u{9FFF}' | '\u{F000}'..) {
+        return None;
     }
     let lower = ch.to_lowercase().next()?;
     LOOKALIKES.iter().find(|(other, _)| *other == lower).map(|(_, latin)| *latin)

@@ -13,6 +13,7 @@
 //! | `listed_findings` | which findings of a file are listed one by one |
 //! | `hidden_text` | text that a model reads and a person does not see, decoded |
 //! | `encoded` | commands in base64, escapes and character codes, decoded |
+//! | `runs` | runs of bytes of one kind, and what is not ASCII |
 //! | `words` | which patterns can match a text at all |
 //! | `split_words` | names of dangerous functions that are put together from pieces |
 //! | `addresses` | addresses from which nothing should be executed |
@@ -32,6 +33,7 @@ mod places;
 mod readings;
 mod report;
 mod rules;
+mod runs;
 mod scanner;
 mod secrets;
 mod split_words;
@@ -40,5 +42,5 @@ mod words;
 
 pub use report::{Coverage, FindingReport, NotInspected, ScanFinding};
 pub use rules::{FindingSeverity, SECRET_RULE, ScanRule, rule, rules};
-pub use scanner::{InspectedFile, MAX_INSPECTED, Scanner};
+pub use scanner::{InspectedFile, MAX_INSPECTED, Scanner, prepare};
 pub use suppression::{InvalidSuppressions, Suppression, Suppressions};

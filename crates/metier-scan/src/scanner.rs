@@ -37,6 +37,13 @@ const ARCHIVES: &[&str] =
 const COMPILED_MARKS: &[&[u8]] =
     &[b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm"];
 
+/// Makes the patterns, which takes tens of milliseconds. Without it the first file does, and every other thread waits for
+/// it: for a caller that has something else to do meanwhile.
+pub fn prepare() {
+    const ANY_TEXT: &[u8] = b"#!/bin/sh\n\\x\n";
+    let _ = InspectedFile::new("any.sh", ANY_TEXT, ANY_TEXT.len() as u64);
+}
+
 struct Patterns {
     rules: Vec<(&'static ScanRule, Regex)>,
     words: NeededWords,

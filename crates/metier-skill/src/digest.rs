@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
@@ -67,12 +68,16 @@ impl Digest {
     }
 
     /// The digest of all that a reader gives, and how many bytes that were.
-    pub fn of_reader(mut reader: impl io::Read) -> io::Result<(Self, u64)> {
+    pub fn of_reader(reader: impl io::Read) -> io::Result<(Self, u64)> {
+        Self::of_reader_in(reader, &mut vec![0; 64 << 10])
+    }
+
+    /// The same through a buffer, for a caller that has many readers.
+    pub fn of_reader_in(mut reader: impl io::Read, buffer: &mut [u8]) -> io::Result<(Self, u64)> {
         let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 64 << 10];
         let mut bytes = 0;
         loop {
-            match reader.read(&mut buffer) {
+            match reader.read(buffer) {
                 Ok(0) => return Ok((Self(hasher.finalize().into()), bytes)),
                 Ok(read) => {
                     hasher.update(&buffer[..read]);
@@ -124,11 +129,14 @@ impl FromStr for Digest {
         if hex.len() != 64 {
             return Err(InvalidDigest);
         }
-        let digit = |byte: u8| HEX.iter().position(|h| *h == byte).ok_or(InvalidDigest);
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Ok(byte - b'0'),
+            b'a'..=b'f' => Ok(byte - b'a' + 10),
+            _ => Err(InvalidDigest),
+        };
         let mut out = [0u8; 32];
         for (byte, pair) in out.iter_mut().zip(hex.chunks_exact(2)) {
-            *byte =
-                u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).map_err(|_| InvalidDigest)?;
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
         }
         Ok(Self(out))
     }
@@ -142,8 +150,22 @@ impl Serialize for Digest {
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        deserializer.deserialize_str(DigestText)
+    }
+}
+
+/// Takes the text where it lies: a lock has thousands of them.
+struct DigestText;
+
+impl Visitor<'_> for DigestText {
+    type Value = Digest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a digest")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Digest, E> {
+        text.parse().map_err(E::custom)
     }
 }
 

@@ -286,13 +286,14 @@ pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) ->
 /// Whether a skill is trusted, for people. Only one that a record is about is hashed; one without a digest
 /// is not trusted.
 pub fn trust_status(entry: &Entry, trusted: &TrustedFolders) -> TrustStatus {
-    trust_status_by(entry, trusted, |_| content_digest(entry))
+    trust_status_by(entry, trusted, || real_path(&entry.path), |_| content_digest(entry))
 }
 
-/// The same, with the digest of the skill, whose directory without links is given, from elsewhere.
+/// The same, with the skill's directory without links, and with the digest of the skill there, from elsewhere.
 pub(crate) fn trust_status_by(
     entry: &Entry,
     trusted: &TrustedFolders,
+    real: impl FnOnce() -> PathBuf,
     digest: impl FnOnce(&Path) -> Result<Digest, ContentError>,
 ) -> TrustStatus {
     if entry.source != Source::Project {
@@ -301,7 +302,7 @@ pub(crate) fn trust_status_by(
     if trusted.iter().next().is_none() {
         return TrustStatus::Untrusted;
     }
-    let real = real_path(&entry.path);
+    let real = real();
     if records_of(&real, trusted).next().is_none() {
         return TrustStatus::Untrusted;
     }

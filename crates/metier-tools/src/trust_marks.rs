@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use metier_fs::{Dir, read_bounded, writable_by_others, write_private};
+use metier_fs::{Dir, EntryKind, entry_kind, read_bounded, writable_by_others, write_private};
 use metier_policy::{TrustStatus, TrustedFolders, UnixTime};
 use metier_registry::Entry;
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::policy_facts::{ContentError, content_digest, hashed_files, trust_status_by};
+use crate::policy_facts::{ContentError, content_digest, hashed_files, real_path, trust_status_by};
 
 const MAX_BYTES: u64 = 64 << 20;
 /// What has another meaning is not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Two changes within the steps of a file system's clock look the same. The coarsest in use are of two seconds.
 const CLOCK_STEP: i64 = 2;
 
@@ -32,6 +32,8 @@ pub struct TrustMarks {
     known: HashMap<String, KnownContent>,
     /// What was hashed meanwhile.
     hashed: Mutex<HashMap<String, KnownContent>>,
+    /// Folders that hold skills, without links: most skills are beside each other.
+    real_parents: Mutex<HashMap<PathBuf, PathBuf>>,
     now: UnixTime,
 }
 
@@ -41,8 +43,8 @@ struct KnownContent {
     content: Digest,
     /// One digest over how they looked.
     looked: Digest,
-    /// Its directories, its files, and what was left out.
-    entries: Vec<String>,
+    /// Its directories, its files, and what was left out, one a line: thousands of texts take longer to read than one.
+    entries: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -58,8 +60,8 @@ impl TrustMarks {
 
     /// By these records alone: what they are about is hashed.
     pub fn new(trusted: TrustedFolders) -> Self {
-        let (known, hashed) = (HashMap::new(), Mutex::default());
-        Self { trusted, file: None, known, hashed, now: UnixTime(0) }
+        let (known, hashed, real_parents) = (HashMap::new(), Mutex::default(), Mutex::default());
+        Self { trusted, file: None, known, hashed, real_parents, now: UnixTime(0) }
     }
 
     /// By these records, and what is remembered in the state folder; it is now `now`.
@@ -75,7 +77,24 @@ impl TrustMarks {
 
     /// Whether a skill is trusted.
     pub fn of(&self, entry: &Entry) -> TrustStatus {
-        trust_status_by(entry, &self.trusted, |real| self.digest(real, entry))
+        let real = || self.real_path(&entry.path);
+        trust_status_by(entry, &self.trusted, real, |real| self.digest(real, entry))
+    }
+
+    /// The directory of a skill without links. Its parent is resolved once for all that are in it.
+    fn real_path(&self, dir: &Path) -> PathBuf {
+        let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
+            return real_path(dir);
+        };
+        if entry_kind(dir) != Some(EntryKind::Directory) {
+            return real_path(dir);
+        }
+        let mut known = self.real_parents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(real) = known.get(parent) {
+            return real.join(name);
+        }
+        let real = real_path(parent);
+        known.entry(parent.to_owned()).or_insert(real).join(name)
     }
 
     fn digest(&self, real: &Path, entry: &Entry) -> Result<Digest, ContentError> {
@@ -91,10 +110,12 @@ impl TrustMarks {
         let files = hashed.files.into_iter().map(|(path, _)| path);
         let left_out = hashed.left_out.into_iter().map(|(path, _)| path);
         let entries: Vec<String> = hashed.dirs.into_iter().chain(files).chain(left_out).collect();
+        let has_lines = entries.iter().any(|entry| entry.contains('\n'));
+        let entries = entries.join("\n");
         // What changed while it was hashed, or just before, could change again and look the same.
         let before = i64::try_from(self.now.0).unwrap_or(0).saturating_sub(CLOCK_STEP);
         let settled = Look::of(entry, &entries)
-            .filter(|look| look.changed < before.saturating_mul(1_000_000_000));
+            .filter(|look| !has_lines && look.changed < before.saturating_mul(1_000_000_000));
         if let Some(look) = settled {
             let known = KnownContent { content, looked: look.digest, entries };
             let mut hashed = self.hashed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,13 +169,13 @@ struct Look {
 impl Look {
     /// `None` where one is not there, where the system keeps no time of changes that a program cannot set, or where
     /// `SKILL.md` is not the one that the index has.
-    fn of(entry: &Entry, entries: &[String]) -> Option<Self> {
+    fn of(entry: &Entry, entries: &str) -> Option<Self> {
         let file = entry.file();
         let name = file.file_name()?.to_str()?;
         let dir = Dir::open(&entry.path).ok()?;
-        let mut bytes = Vec::with_capacity(48 * entries.len());
+        let mut bytes = Vec::with_capacity(8 * entries.len());
         let (mut changed, mut is_indexed) = (0, false);
-        for path in entries {
+        for path in entries.split('\n') {
             let at = if path.is_empty() { Path::new(".") } else { Path::new(path) };
             let stamp = dir.entry_stamp(at).ok().filter(|stamp| stamp.changed > 0)?;
             changed = changed.max(stamp.changed);

@@ -640,6 +640,45 @@ fn plugins_that_a_repository_lists_are_installed_from_it_or_from_where_they_are(
     assert_eq!(files_below(&home.project().join(".agent/skills/far")), ["SKILL.md"]);
 }
 
+/// Who named a plugin's repository and said yes trusts what it has, and not what its list leads to elsewhere.
+#[test]
+fn a_plugin_is_trusted_only_where_it_is_in_the_source_that_was_named() {
+    for place in [".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json"] {
+        let (home, repository) = with_repository();
+        home.skill("served/other/skills/far", "far", "Far away.");
+        TestRepository::new(home.path().join("served/other")).commit();
+        let server = GitServer::http(&served(&home));
+        let list = format!(
+            r#"{{"name": "m", "plugins": [
+                {{"name": "documents", "source": "./", "strict": false, "skills": ["./skills/pdf"]}},
+                {{"name": "far", "source": {{"source": "url", "url": "{}"}}}}
+            ]}}"#,
+            server.url("other/.git"),
+        );
+        home.write(&format!("served/repo/{place}"), list);
+        repository.commit();
+        let allow = format!(r#"{{"sources": {{"allow": ["http://{}"]}}}}"#, server.address());
+        home.write("home/.agent/config.json", allow);
+        let trust = |name: &str| json(&home, &["inspect", name, "--json"])["trust"].clone();
+        for source in [server.url("repo/.git"), at(&home, "served/repo")] {
+            for (plugin, name, expected) in
+                [("documents", "pdf", "trusted"), ("far", "far", "untrusted")]
+            {
+                let output = run(&home, &["install", &source, "--plugin", plugin, "--yes"]);
+                assert_eq!(output.code, 0, "{place} {source} {plugin}: {output:?}");
+                assert_eq!(trust(name), expected, "{place} {source} {plugin}: {output:?}");
+                // The records say where it came from; what they bring is seen by no one.
+                fs::remove_dir_all(home.project().join(".agent/skills").join(name))
+                    .expect("removes");
+                run(&home, &["untrust"]);
+                assert_eq!(run(&home, &["install", "--yes"]).code, 0, "{place} {source} {plugin}");
+                assert_eq!(trust(name), "untrusted", "{place} {source} {plugin}");
+                assert_eq!(run(&home, &["uninstall", name, "--yes"]).code, 0);
+            }
+        }
+    }
+}
+
 #[test]
 fn edits_of_skills_that_are_locked_at_different_commits_are_shown_line_by_line() {
     let (home, repository) = with_repository();

@@ -439,3 +439,57 @@ fn a_list_that_does_not_fit_installs_nothing() {
     let output = with_authority(&home, &server, &["--json", "install", &server.url(""), "--yes"]);
     fails(&home, &output, "not-found");
 }
+
+#[test]
+fn a_digest_behind_a_list_is_that_of_the_list() {
+    let place = "/.well-known/agent-skills/index.json";
+    let (home, bytes) = with_pack("one");
+    // The server's own words: the digest of what it sends.
+    let is_changed = Arc::new(Mutex::new(false));
+    let changed = is_changed.clone();
+    let server = listing(bytes, place, move |list| {
+        if *changed.lock().expect("a lock") {
+            list["skills"][0]["description"] = json!("Other forms.");
+        }
+    });
+    let listed =
+        with_authority(&home, &server, &["install", &server.url(""), "--skill", "greet", "--yes"]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    let digest =
+        locked(&home)["skills"]["greet"]["resolved"].as_str().expect("a digest").to_owned();
+    assert_eq!(with_authority(&home, &server, &["uninstall", "greet", "--yes"]).code, 0);
+    fs::remove_dir_all(home.project().join(".agent")).expect("removes");
+    let hex = digest.trim_start_matches("sha256:");
+    let zeros = "0".repeat(64);
+    for at in [server.url(""), server.url("/"), server.url(place)] {
+        for bad in [&zeros, "abc", ""] {
+            let source = format!("{at}#sha256={bad}");
+            let args = ["--json", "install", &source, "--skill", "greet", "--yes"];
+            fails(&home, &with_authority(&home, &server, &args), "digest-mismatch");
+        }
+        let source = format!("{at}#sha256={hex}");
+        let output =
+            with_authority(&home, &server, &["install", &source, "--skill", "greet", "--yes"]);
+        assert_eq!(output.code, 0, "{source}: {output:?}");
+        let lock = locked(&home);
+        assert_eq!(lock["skills"]["greet"]["source"], source);
+        assert_eq!(
+            (&lock["skills"]["greet"]["kind"], &lock["skills"]["greet"]["fixed"]),
+            (&json!("well-known"), &json!(true))
+        );
+        // What the list says meanwhile is another list, and brings nothing.
+        *is_changed.lock().expect("a lock") = true;
+        allow(&home, &server);
+        let output = with_authority(&home, &server, &["update", "greet", "--yes", "--json"]);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stdout.contains("its digest is"), "{output:?}");
+        fs::remove_dir_all(home.project().join(".agent/skills/greet")).expect("removes");
+        let output = with_authority(&home, &server, &["install", "--locked", "--yes"]);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert_eq!(locked(&home), lock);
+        *is_changed.lock().expect("a lock") = false;
+        let output = with_authority(&home, &server, &["install", "--locked", "--yes"]);
+        assert_eq!(output.code, 0, "{output:?}");
+        fs::remove_dir_all(home.project().join(".agent")).expect("removes");
+    }
+}

@@ -528,3 +528,36 @@ fn a_blob_may_be_elsewhere_but_not_on_this_machine() {
     fails(&home, &install(&home, &format!("oci://{}/x", server.host())), "address-not-allowed");
     assert!(other.asked().is_empty(), "{:?}", other.asked());
 }
+
+#[test]
+fn a_rule_about_the_server_of_tokens_holds_before_it_is_asked() {
+    let home = TestHome::new();
+    let deny = |patterns: Value| {
+        let list = patterns.to_string();
+        let output = run(&home, &["config", "set", "sources.deny", &list]);
+        assert_eq!(output.code, 0, "{output:?}");
+    };
+    // A host of its own: it is refused by its name, which is not even looked up.
+    let server = guarded(one_skill(), |_| "https://auth.docker.invalid/token".to_owned());
+    log_in(&home, &server);
+    let source = format!("oci://{}/x", server.host());
+    fails(&home, &install(&home, &source), "host-unknown");
+    for pattern in ["auth.docker.invalid", "*.docker.invalid", "auth.docker.invalid/token"] {
+        deny(json!([pattern]));
+        let output = install(&home, &source);
+        fails(&home, &output, "host-not-allowed");
+        assert!(output.stdout.contains(pattern), "the rule is named: {output:?}");
+    }
+    deny(json!(["docker.invalid", "auth.docker.invalid/other"]));
+    fails(&home, &install(&home, &source), "host-unknown");
+    // A path of the registry itself.
+    let server = guarded(one_skill(), |host| format!("http://{host}/token"));
+    log_in(&home, &server);
+    let source = format!("oci://{}/x", server.host());
+    deny(json!([format!("{}/token", server.host())]));
+    let output = install(&home, &source);
+    fails(&home, &output, "host-not-allowed");
+    assert!(server.asked().iter().all(|it| !it.path.starts_with("/token")), "{:?}", server.asked());
+    deny(json!([]));
+    assert_eq!(install(&home, &source).code, 0);
+}

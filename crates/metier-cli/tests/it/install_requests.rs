@@ -10,7 +10,8 @@ use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
 use crate::library::library;
-use crate::support::{answers_on_terminal, entry, json, run};
+use crate::reads::can_trace;
+use crate::support::{METIER, answers_on_terminal, entry, json, run};
 
 fn with_source() -> TestHome {
     let home = TestHome::new();
@@ -173,4 +174,91 @@ fn an_installation_of_what_a_request_left_switched_off_says_so() {
     let done = json(&home, &["install", "packs", "--skill", "pdf", "--yes", "--json"]);
     assert_eq!(done["off"][0]["name"], "pdf", "{done}");
     assert_eq!(done["off"][0]["enable"], "metier enable --project project:pdf", "{done}");
+}
+
+/// Runs metier, which is killed when it makes its `count`th `call`; whether it was.
+fn killed_at(home: &TestHome, call: &str, count: usize, args: &[&str]) -> bool {
+    let inject = format!("inject={call}:signal=SIGKILL:when={count}");
+    let output = TestHome::finish(
+        home.command("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject])
+            .arg(METIER)
+            .args(args),
+    );
+    output.code != 0
+}
+
+#[test]
+fn a_request_is_approved_after_an_installation_that_was_killed() {
+    if !can_trace() {
+        return;
+    }
+    for (call, count) in [("renameat2", 2), ("rename", 1), ("rename", 2)] {
+        let home = with_source();
+        home.skill("project/old/xls", "xls", "Read sheets.");
+        // The change counts, and is in the middle.
+        assert!(killed_at(&home, call, count, &["install", "old", "--yes"]), "{call} {count}");
+        let unfinished = home.project().join(".agent/skills/.metier-commit");
+        assert!(unfinished.exists(), "{call} {count}");
+        let request = file(&home, &["pdf"]);
+        let plan = json(&home, &["requests", "show", &request.id, "--json"]);
+        assert_eq!(plan["plan"]["skills"][0]["name"], "pdf", "{call} {count}");
+        let output = run(&home, &["requests", "approve", &request.id, "--yes"]);
+        assert_eq!(output.code, 0, "{call} {count}: {output:?}");
+        let listing = json(&home, &["list", "--all", "--json"]);
+        assert_eq!(entry(&listing, "project:pdf")["enabled"], false, "{call} {count}: {listing}");
+        assert_eq!(
+            entry(&listing, "project:pdf")["trust"],
+            "untrusted",
+            "{call} {count}: {listing}"
+        );
+        // What was under way is finished, and its killed command trusted nothing.
+        assert_eq!(entry(&listing, "project:xls")["enabled"], true, "{call} {count}: {listing}");
+        assert_eq!(
+            entry(&listing, "project:xls")["trust"],
+            "untrusted",
+            "{call} {count}: {listing}"
+        );
+        assert_eq!(run(&home, &["verify"]).code, 0, "{call} {count}");
+        assert!(requests(&home).is_empty());
+    }
+}
+
+#[test]
+fn an_approval_that_is_killed_brings_nothing_that_is_on_or_trusted() {
+    if !can_trace() {
+        return;
+    }
+    let mut landed = 0;
+    for call in ["renameat2", "renameat", "rename", "syncfs", "fdatasync"] {
+        for count in 1.. {
+            let home = with_source();
+            let request = file(&home, &["pdf"]);
+            let args = ["requests", "approve", &request.id, "--yes"];
+            let was_killed = killed_at(&home, call, count, &args);
+            let listing = json(&home, &["list", "--all", "--json"]);
+            let skills = listing["skills"].as_array().expect("skills");
+            if let Some(pdf) = skills.iter().find(|skill| skill["id"] == "project:pdf") {
+                landed += 1;
+                assert_eq!(
+                    (&pdf["enabled"], &pdf["trust"]),
+                    (&json!(false), &json!("untrusted")),
+                    "{call} {count}"
+                );
+                assert_eq!(run(&home, &["verify"]).code, 0, "{call} {count}");
+            }
+            if !was_killed {
+                break;
+            }
+            // It waits as long as it was not carried out, and can be approved again.
+            if let [waits] = &requests(&home)[..] {
+                let id = waits["id"].as_str().expect("an id");
+                let output = run(&home, &["requests", "approve", id, "--yes"]);
+                assert_eq!(output.code, 0, "{call} {count}: {output:?}");
+                let listing = json(&home, &["list", "--all", "--json"]);
+                assert_eq!(entry(&listing, "project:pdf")["enabled"], false, "{call} {count}");
+            }
+        }
+    }
+    assert!(landed > 3, "{landed}");
 }

@@ -123,6 +123,7 @@ mod shipping;
 mod shipping_errors;
 mod shipping_faults;
 mod shipping_kill;
+mod shipping_planted;
 mod signing;
 mod signing_hostile;
 mod signing_programs;

@@ -374,3 +374,78 @@ fn backups_are_for_their_owner_alone() {
         assert_eq!(mode(&dir.expect("an entry").path()), 0o700);
     }
 }
+
+/// Starts `delete`, which waits in the middle of its move, and gives it when it is there.
+fn delete_that_waits(home: &TestHome) -> std::process::Child {
+    let mut command = home.command("strace");
+    command
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2"])
+        .args(["-e", "inject=renameat2:delay_enter=1500000:when=1"])
+        .args([METIER, "delete", "--yes", "pdf"]);
+    let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = quiet.spawn().expect("starts");
+    let backups = home.home().join(".local/state/metier/backups");
+    // Its record is written before anything is moved.
+    let has_begun = (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        backups.is_dir() && files_below(&backups).iter().any(|it| it.ends_with("record.json"))
+    });
+    if !has_begun {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    assert!(has_begun, "no backup was begun");
+    child
+}
+
+#[test]
+fn a_delete_in_the_middle_of_its_move_and_other_commands_lose_nothing() {
+    if !crate::reads::can_trace() {
+        return;
+    }
+    for args in [
+        &["install", "../src/pdf", "--user", "--yes", "--force"][..],
+        &["install", "../src/csv", "--user", "--yes"],
+        &["restore", "--list"],
+        &["list"],
+    ] {
+        let home = TestHome::new();
+        home.skill("home/.agent/skills/pdf", "pdf", "The own one.");
+        home.skill("src/pdf", "pdf", "The other one.");
+        home.skill("src/csv", "csv", "Read tables.");
+        let mut deletes = delete_that_waits(&home);
+        let output = run(&home, args);
+        let deleted = deletes.wait().expect("ends");
+        // The second of the two finds the place free, or taken by what came first, and says so.
+        assert!(deleted.success() || output.code == 0, "{args:?}: {output:?}");
+        let backups = json(&home, &["restore", "--list", "--json"]);
+        let kept = backups["backups"].as_array().expect("backups");
+        let place = home.home().join(".agent/skills/pdf/SKILL.md");
+        let there = std::fs::read_to_string(place).unwrap_or_default();
+        let is_kept = |words: &str| {
+            there.contains(words)
+                || kept.iter().any(|backup| {
+                    let id = backup["id"].as_str().expect("an id");
+                    let file = home.home().join(".local/state/metier/backups").join(id);
+                    std::fs::read_to_string(file.join("skill/SKILL.md"))
+                        .is_ok_and(|it| it.contains(words))
+                })
+        };
+        assert!(is_kept("The own one."), "{args:?}: {output:?} {backups}");
+        if args[0] == "install" && output.code == 0 {
+            assert_eq!(run(&home, &["verify", "--user"]).code, 0, "{args:?}");
+        }
+        // No backup without its skill is left, once the next command has looked.
+        let _ = run(&home, &["install", "../src/csv", "--user", "--yes"]);
+        for entry in
+            std::fs::read_dir(home.home().join(".local/state/metier/backups")).expect("backups")
+        {
+            let backup = entry.expect("an entry").path();
+            assert!(
+                !backup.is_dir() || backup.join("skill").exists(),
+                "{args:?}: {}",
+                backup.display()
+            );
+        }
+    }
+}

@@ -193,3 +193,27 @@ fn remove(path: &std::path::Path) {
         fs::remove_file(path).expect("removes");
     }
 }
+
+#[test]
+fn what_is_too_much_says_how_much_may_come() {
+    let home = TestHome::new();
+    home.skill("big", "big", "Has too many files.");
+    let pages = home.path().join("big/pages");
+    fs::create_dir(&pages).expect("a folder");
+    for number in 0..20_000 {
+        fs::write(pages.join(number.to_string()), "").expect("writes");
+    }
+    home.skill("heavy", "heavy", "Has too large a file.");
+    let file = fs::File::create(home.path().join("heavy/data")).expect("a file");
+    file.set_len((100 << 20) + 1).expect("grows");
+    for command in ["install", "pack"] {
+        for (source, code, most) in
+            [("../big", "archive-entries", "20,000 files"), ("../heavy", "archive-size", "100 MiB")]
+        {
+            let output = run(&home, &[command, source, "--json"]);
+            let error = &output.json()["error"];
+            assert_eq!((output.code, error["code"].as_str()), (1, Some(code)), "{output:?}");
+            assert!(error["help"].as_str().is_some_and(|help| help.contains(most)), "{error}");
+        }
+    }
+}

@@ -389,7 +389,7 @@ fn what_a_list_remembers_decides_nothing() {
     let open = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(remembered(&home), open).expect("chmod");
     assert_eq!(mark(&home), "Deploys.");
-    for bad in ["", "{}", "[1]", "{\"version\":2,\"skills\":{}}"] {
+    for bad in ["", "{}", "[1]", "{\"version\":1,\"skills\":{}}"] {
         std::fs::remove_file(remembered(&home)).expect("removes");
         std::fs::write(remembered(&home), bad).expect("writes");
         assert_eq!(mark(&home), "Deploys.", "{bad}");

@@ -8,14 +8,39 @@ use metier_skill::text::shell_word;
 use super::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill};
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::left_out::LeftOut;
+use crate::limits::PackLimits;
 use crate::target::is_of_a_change;
 
 /// How many findings a message names.
 const MAX_NAMED: usize = 5;
 
+/// What to do about more than may come, with the limit.
+fn limit_help(fault: ArchiveFault) -> Option<String> {
+    let limits = PackLimits::default();
+    let most = match fault {
+        ArchiveFault::TooManyEntries => {
+            format!("{},{:03} files and folders", limits.entries / 1000, limits.entries % 1000)
+        }
+        ArchiveFault::TooLarge => {
+            let (file, all) = (limits.file_bytes >> 20, limits.total_bytes >> 20);
+            format!("{file} MiB in a file and {all} MiB in all")
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "at most {most} may come from one source: name the folder of a skill, or split it"
+    ))
+}
+
 impl PackError {
     /// What to do.
     pub fn help(&self) -> String {
+        if let Self::Archive { error: ArchiveError::Fault { fault, .. }, .. }
+        | Self::Directory { fault, .. } = self
+            && let Some(limit) = limit_help(*fault)
+        {
+            return limit;
+        }
         match self {
             Self::Archive {
                 error: ArchiveError::Fault { fault: ArchiveFault::NameEncoding, .. },

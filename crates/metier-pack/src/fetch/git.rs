@@ -111,8 +111,9 @@ fn fetch_commit(
         (Some(commit), _) if is_commit_id(commit) => (commit.to_owned(), true),
         // Only a record that was edited has something else.
         (_, Some(pinned)) => return Err(GitFault::CommitGone(pinned.to_owned())),
+        // A source without a ref may be recorded with this one.
+        (None | Some("HEAD"), None) => ("HEAD".to_owned(), false),
         (Some(reference), None) => resolve(calls, reference)?,
-        (None, None) => ("HEAD".to_owned(), false),
     };
     let refspec = format!("+{name}:{WANTED}");
     let args = [

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use metier_fs::{entry_kind, tree_mark};
+use metier_fs::{entry_kind, read_dir_names, tree_mark};
 use metier_registry::manage::Deletion;
 use metier_skill::{SkillId, SkillName};
 use serde_json::Value;
@@ -74,11 +74,17 @@ pub(super) fn keep_old(
     dir: &Path,
     journal: &Journal,
 ) -> Result<(), PackError> {
+    let names = read_dir_names(dir).map_err(|error| PackError::not_written(dir, error))?;
+    let is_there = |path: &Path| {
+        path.file_name().is_some_and(|name| {
+            names.binary_search_by(|it| std::ffi::OsStr::new(it).cmp(name)).is_ok()
+        })
+    };
     for (number, planned) in journal.moves.iter().enumerate() {
         let place = target.root.join(&planned.name);
         let record = planned.old_record.as_ref();
         let old = aside(dir, number, 0);
-        if entry_kind(&old).is_some() {
+        if is_there(&old) {
             match &planned.backup {
                 Some(backup) if target.backups.is_prepared(&backup.id) => {
                     let is_stale = backup
@@ -92,8 +98,17 @@ pub(super) fn keep_old(
                 }
                 _ => keep_one(target, &planned.name, &place, &old, record)?,
             }
+        } else if let Some(backup) = &planned.backup
+            && !target.backups.is_filled(&backup.id)
+        {
+            // What was to go there went elsewhere meanwhile, into the backup of a `delete` perhaps. A copy is kept.
+            if backup.copied.is_some() {
+                target.backups.fill(&backup.id, &old).map_err(PackError::Backup)?;
+            } else {
+                let _ = target.backups.forget(&backup.id);
+            }
         }
-        for other in other_asides(dir, number).filter(|other| entry_kind(other).is_some()) {
+        for other in other_asides(dir, number).filter(|other| is_there(other)) {
             keep_one(target, &planned.name, &place, &other, record)?;
         }
     }

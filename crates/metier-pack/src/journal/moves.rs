@@ -74,8 +74,8 @@ pub(super) fn put_in_place(
     let written = |error| at.written(error);
     let has_new = || at.new.as_deref().is_some_and(|new| entry_kind(new).is_some());
     if let Some(new) = at.staged() {
-        let has_aside = entry_kind(&at.aside).is_some();
-        if at.is_old(&at.place) && !at.is_old(new) && has_new() && !has_aside {
+        let has_aside = || entry_kind(&at.aside).is_some();
+        if at.is_old(&at.place) && !at.is_old(new) && has_new() && !has_aside() {
             // What cannot be done in one step is done in two below.
             let _ = exchange(new, &at.place);
         }

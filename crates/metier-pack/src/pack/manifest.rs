@@ -63,20 +63,22 @@ impl PackManifest {
     /// What differs between the manifest and the skills that were unpacked. Which of them are installed
     /// does not matter.
     pub(crate) fn difference(&self, skills: &[FoundSkill]) -> Option<String> {
-        let found = Self::of(skills);
+        let found: BTreeMap<&str, &FoundSkill> =
+            skills.iter().map(|skill| (skill.summary.name.as_str(), skill)).collect();
         for (name, skill) in &self.skills {
-            match found.skills.get(name) {
-                None => return Some(format!("`{name}` is listed and not there")),
-                Some(other) if other.tree != skill.tree || other.files != skill.files => {
-                    let differs = |path: &&String| other.files.get(*path) != skill.files.get(*path);
-                    let mut paths = skill.files.keys().chain(other.files.keys());
-                    let path = paths.find(differs).map_or("its execute bits", String::as_str);
-                    return Some(format!("`{name}`: {path}"));
-                }
-                Some(_) => {}
+            let Some(other) = found.get(name.as_str()) else {
+                return Some(format!("`{name}` is listed and not there"));
+            };
+            let files = || other.tree.files.iter().map(|file| (&file.path, &file.digest));
+            if other.tree.digest() != skill.tree || !skill.files.iter().eq(files()) {
+                let files: BTreeMap<_, _> = files().collect();
+                let differs = |path: &&String| files.get(path).copied() != skill.files.get(*path);
+                let mut paths = skill.files.keys().chain(files.keys().copied());
+                let path = paths.find(differs).map_or("its execute bits", String::as_str);
+                return Some(format!("`{name}`: {path}"));
             }
         }
-        let extra = found.skills.keys().find(|name| !self.skills.contains_key(*name));
+        let extra = found.keys().find(|name| !self.skills.contains_key(**name));
         extra.map(|name| format!("`{name}` is there and not listed"))
     }
 }

@@ -33,7 +33,7 @@ impl SourceUrl {
         if !text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"<>^`{|}".contains(&byte)) {
             return Err("it has characters that a URL cannot have");
         }
-        let (authority, path) = match rest.find('/') {
+        let (authority, path) = match rest.find(['/', '#']) {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
         };
