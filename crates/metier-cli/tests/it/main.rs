@@ -40,6 +40,7 @@ mod given_files;
 mod help;
 mod hidden_text;
 mod inspect;
+mod install_cancel;
 mod install_findings;
 mod install_git;
 mod install_https;
