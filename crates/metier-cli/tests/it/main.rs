@@ -51,6 +51,8 @@ mod install_requires;
 mod interpreters;
 mod invoke;
 mod library;
+mod library_evals;
+mod library_requests;
 mod library_shipping;
 mod limits;
 mod linked_keys;
