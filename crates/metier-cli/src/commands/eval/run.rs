@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use metier::skill::Digest;
+use metier::skill::{Digest, FailureCode};
 use metier::{CancelToken, Environment, Metier};
 use metier_evals::report::ReasonCode;
 use metier_evals::{
@@ -388,6 +388,7 @@ fn finished_part(
 fn interrupted(store: &FileStore, plan: &Digest) -> CommandError {
     let progress = store.progress(plan).unwrap_or_default();
     let message = format!("interrupted after {} of {} trials", progress.done, progress.units);
-    CommandError { exit: Exit::Interrupted, ..CommandError::failed("Cancelled", message) }
+    let code = FailureCode::Cancelled.as_str();
+    CommandError { exit: Exit::Interrupted, ..CommandError::failed(code, message) }
         .help("the same command continues where it stopped")
 }
