@@ -7,6 +7,7 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use metier::registry::parallel;
+use metier::skill::FailureCode;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit};
@@ -160,7 +161,12 @@ pub(crate) fn print_error(error: &CommandError, wants_json: bool) -> io::Result<
 
 fn print_error_text(error: &CommandError) -> io::Result<()> {
     let mut out = anstream::stderr();
-    writeln!(out, "{}: {}", paint(RED, "error"), error.message)?;
+    if error.code == FailureCode::Cancelled.as_str() {
+        // The user asked for it: nothing went wrong.
+        writeln!(out, "{}", error.message)?;
+    } else {
+        writeln!(out, "{}: {}", paint(RED, "error"), error.message)?;
+    }
     for fault in error.faults.iter().skip(1) {
         let help = fault.help.as_ref().map_or_else(String::new, |help| format!(" ({help})"));
         writeln!(out, "       {fault}{help}")?;

@@ -7,6 +7,8 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use metier::policy::Lifetime;
 use metier::sign::Zeroizing;
 
+use crate::agent::signal::Interrupt;
+use crate::agent::typed::{StdinLines, TypedLine};
 use crate::render::duration;
 use crate::render::style::{BOLD, paint};
 
@@ -28,8 +30,21 @@ pub(crate) fn forget_typed() {
 pub(crate) fn ask(question: &str) -> Option<String> {
     let mut out = anstream::stderr();
     write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush()).ok()?;
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).ok()?;
+    let line = if let Some(cancel) = Interrupt::of_sources() {
+        match StdinLines::default().line(&cancel).ok()? {
+            TypedLine::Text(line) => line,
+            TypedLine::End => return None,
+            TypedLine::Stopped => {
+                // What follows is not an answer.
+                let _ = writeln!(out);
+                return None;
+            }
+        }
+    } else {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).ok()?;
+        line
+    };
     let answer = line.trim();
     (!answer.is_empty()).then(|| answer.to_owned())
 }

@@ -16,11 +16,6 @@ pub(crate) struct ScopeArgs {
 }
 
 impl ScopeArgs {
-    /// The flags that choose `scope`.
-    pub(crate) fn of(scope: Scope) -> Self {
-        Self { user: scope == Scope::User, project: scope == Scope::Project }
-    }
-
     pub(crate) fn chosen(self) -> Option<Scope> {
         match (self.user, self.project) {
             (true, _) => Some(Scope::User),

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use metier::{CancelToken, Environment, Metier};
 use metier_evals::{
-    Case, EvalPlan, EvalStore, EvalSubject, Expected, LoopOptions, LoopSubject, PlanOptions,
-    TemporaryStore, TrialRunner, WhenIdle, Worker, WorkerOptions, make_plan,
+    Case, CaseCommands, EvalPlan, EvalStore, EvalSubject, Expected, LoopOptions, LoopSubject,
+    PlanOptions, TemporaryStore, TrialRunner, WhenIdle, Worker, WorkerOptions, make_plan,
 };
 use metier_model::{OfferedSkill, Turn, View};
 use metier_router::Router;
@@ -171,7 +171,8 @@ fn evals(metier: &Metier, subject: &LoopSubject, cases: usize, threads: usize) -
     let plan: EvalPlan = plan.expect("a plan");
     let temporary = TemporaryStore::new().expect("a store");
     let store = temporary.store();
-    let runner = TrialRunner::new(metier, subject, None).expect("a runner");
+    let runner =
+        TrialRunner::new(metier, &plan, subject, None, CaseCommands::Refuse).expect("a runner");
     let begun = Instant::now();
     store.open_plan(&plan).expect("it opens");
     let options = WorkerOptions {

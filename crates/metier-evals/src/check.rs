@@ -214,7 +214,7 @@ fn too_few(cases: &[Case]) -> Vec<CaseFinding> {
 /// Positives that need no skill: without it, the offline model answers them, or takes another.
 fn needless(metier: &Metier, cases: &[Case]) -> Result<Vec<CaseFinding>> {
     let options = LoopOptions { model: Some("router".to_owned()), ..LoopOptions::default() };
-    let subject = LoopSubject::new(metier, options, [])?;
+    let subject = LoopSubject::trusted_or_not(metier, options, [])?;
     let folder = tempfile::tempdir().map_err(|error| {
         EvalError::store(
             format!("no folder for trials: {error}"),

@@ -2,7 +2,7 @@
 //!
 //! Errors of single trials are not here: they are results of their own (`trial`).
 
-use metier::ErrorKind;
+use metier::{ErrorKind, FailureCode};
 
 /// The result of everything here that can fail.
 pub(crate) type Result<T> = std::result::Result<T, EvalError>;
@@ -93,7 +93,7 @@ impl EvalError {
             Self::Store { .. } => "eval-store",
             Self::PlanRefused { .. } => "eval-plan",
             Self::Usage { .. } => "usage",
-            Self::Cancelled => "cancelled",
+            Self::Cancelled => FailureCode::Cancelled.as_str(),
         }
     }
 

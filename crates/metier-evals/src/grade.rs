@@ -19,6 +19,7 @@ pub use self::judge::Judge;
 use crate::case::{Case, CommandCheck};
 use crate::subject::Trace;
 use crate::trial::{CheckKind, CheckOutcome, CheckResult};
+use crate::trial_runner::CaseCommands;
 
 /// The file with the answer, for programs that judge it.
 const ANSWER_FILE: &str = ".answer.txt";
@@ -36,12 +37,8 @@ pub(crate) struct Grader {
 }
 
 impl Grader {
-    pub(crate) fn new(metier: Metier, judge: Option<Judge>) -> Self {
-        Self { metier, judge, runs_commands: false }
-    }
-
-    pub(crate) fn running_commands(self) -> Self {
-        Self { runs_commands: true, ..self }
+    pub(crate) fn new(metier: Metier, judge: Option<Judge>, commands: CaseCommands) -> Self {
+        Self { metier, judge, runs_commands: commands == CaseCommands::Run }
     }
 
     /// The checks of files, programs and statements. What the judge took is added to the trace's cost.

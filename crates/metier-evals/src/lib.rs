@@ -58,7 +58,6 @@
 //! # let environment = metier::Environment::empty().with_home(dir.path());
 //! let metier = Metier::builder(&project).environment(environment).open()?;
 //! let cases = read_cases(&find_case_files(&metier, &["cases.yaml".into()])?, None)?;
-//! check_trust(&metier)?;
 //! let subject = LoopSubject::new(&metier, LoopOptions::default(), skills_under_test(&cases))?;
 //! let plan =
 //!     make_plan(&metier, subject.info(), subject.scan(), cases, PlanOptions::default())?;
@@ -66,7 +65,7 @@
 //! let temporary = TemporaryStore::new()?; // or a `FileStore`, or a `PostgresStore`
 //! let store = temporary.store();
 //! store.open_plan(&plan)?;
-//! let runner = TrialRunner::new(&metier, &subject, None)?;
+//! let runner = TrialRunner::new(&metier, &plan, &subject, None, CaseCommands::Refuse)?;
 //! let carry_out =
 //!     |plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken| runner.run(plan, unit, cancel);
 //! let options = WorkerOptions {
@@ -149,7 +148,7 @@ pub use own_loop::{LoopOptions, LoopSubject};
 pub use plan::{
     Arm, EvalPlan, EvalUnit, MAX_TRIALS, MAX_UNITS, ModelKind, PLAN_FORMAT, SubjectInfo,
 };
-pub use planning::{PlanOptions, check_commands, check_trust, make_plan, skills_under_test};
+pub use planning::{PlanOptions, make_plan, skills_under_test};
 pub use read::{CaseSource, case_file_schema, find_case_files, parse_cases, read_cases};
 pub use same_setup::check_same_setup;
 pub use score::{Score, score};
@@ -163,6 +162,6 @@ pub use trial::{
     TrialEnd, TrialErrorKind, TrialResult, TriggerScore,
 };
 pub use trial_folder::TemporaryStore;
-pub use trial_runner::TrialRunner;
+pub use trial_runner::{CaseCommands, TrialRunner};
 pub use unit_request::{MAX_REQUEST_BYTES, UNIT_REQUEST_FORMAT, UnitRequest};
 pub use worker::{RunUnit, WhenIdle, Worker, WorkerEnd, WorkerEvent, WorkerOptions, WorkerReport};

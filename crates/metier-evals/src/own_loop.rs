@@ -24,6 +24,7 @@ use self::trace_builder::TraceBuilder;
 use crate::case::{Case, TOOLS};
 use crate::error::{EvalError, Result};
 use crate::plan::{Arm, ModelKind, SubjectInfo};
+use crate::planning::check_trust;
 use crate::read::own_model;
 use crate::score::is_tool_meant;
 use crate::subject::{EvalSubject, Trace, TraceError};
@@ -74,7 +75,22 @@ struct SharedKey {
 impl LoopSubject {
     /// Our loop over the skills that `metier` finds. `skills` are those under test: that each can be loaded is
     /// tried here, once.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalError::Untrusted`] where a skill of the project is not trusted, or has changed since: nothing of it would be
+    /// loaded or run, and the numbers would be those of a skill that is never used.
     pub fn new<'s>(
+        metier: &Metier,
+        options: LoopOptions,
+        skills: impl IntoIterator<Item = &'s str>,
+    ) -> Result<Self> {
+        check_trust(metier)?;
+        Self::trusted_or_not(metier, options, skills)
+    }
+
+    /// The same without that check, for numbers that no skill's content has a part in.
+    pub(crate) fn trusted_or_not<'s>(
         metier: &Metier,
         options: LoopOptions,
         skills: impl IntoIterator<Item = &'s str>,

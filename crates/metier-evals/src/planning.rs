@@ -52,7 +52,7 @@ pub fn skills_under_test(cases: &[Case]) -> Vec<&str> {
 /// An error while a skill of the project is not trusted, or has changed since: also one that another of its name
 /// hides, which a model can name by its source. Its text would be sent to the model and its scripts run, or nothing
 /// of the two, and its numbers would be those of a skill that is never loaded.
-pub fn check_trust(metier: &Metier) -> Result<()> {
+pub(crate) fn check_trust(metier: &Metier) -> Result<()> {
     let scan = metier.skills();
     let trusted = metier.trusted_folders()?;
     let own = scan.index.entries().iter().chain(scan.index.shadowed());
@@ -80,7 +80,7 @@ pub fn check_trust(metier: &Metier) -> Result<()> {
 
 /// An error while cases judge by programs of their own: a case comes with a clone, and reading it is no reason to
 /// run what it names. Only the user who starts the evals can say that it may.
-pub fn check_commands(cases: &[Case]) -> Result<()> {
+pub(crate) fn check_commands(cases: &[Case]) -> Result<()> {
     let with: Vec<&Case> =
         cases.iter().filter(|case| !case.expected.output.commands.is_empty()).collect();
     let Some((case, command)) =

@@ -3,6 +3,7 @@
 //! This is the only thing that is stored, as one line of JSON; every report is a fold over these. A
 //! trial that could not be carried out or judged is an error of its own kind, never an answer.
 
+use metier::FailureCode;
 use metier::agent::Status;
 use metier::skill::Digest;
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,7 @@ pub struct TrialAction {
     pub ok: bool,
     /// The stable code of why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    pub code: Option<FailureCode>,
     /// Whether a subagent did it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inner: bool,

@@ -11,6 +11,7 @@ use crate::case::Case;
 use crate::error::{EvalError, Result};
 use crate::grade::{Grader, Judge};
 use crate::plan::{EvalPlan, EvalUnit};
+use crate::planning::check_commands;
 use crate::score::score;
 use crate::subject::{EvalSubject, Trace, TraceError};
 use crate::trial::{RESULT_FORMAT, TrialEnd, TrialErrorKind, TrialResult};
@@ -18,6 +19,16 @@ use crate::trial_folder::TrialFolders;
 
 /// How long programs and a judge may take for one trial, where its case does not say.
 const GRADING_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// What becomes of the programs that cases judge by (`commands`). A case comes with a clone: only who has read it can
+/// say that they may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseCommands {
+    /// A plan that has any is refused.
+    Refuse,
+    /// They run, in the sandbox.
+    Run,
+}
 
 /// Carries out units of plans.
 pub struct TrialRunner<'s> {
@@ -29,24 +40,26 @@ pub struct TrialRunner<'s> {
 impl<'s> TrialRunner<'s> {
     /// Trials of `subject`, with the files of a project and the policy of its runtime. Statements about answers
     /// are judged where there is a judge.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalError::CommandsNotAllowed`] where a case of `plan` judges by programs and `commands` refuses them, and where no
+    /// temporary folder can be made.
     pub fn new(
         metier: &Metier,
+        plan: &EvalPlan,
         subject: &'s dyn EvalSubject,
         judge: Option<Judge>,
+        commands: CaseCommands,
     ) -> Result<Self> {
+        if commands == CaseCommands::Refuse {
+            check_commands(&plan.cases)?;
+        }
         let folders = TrialFolders::new(metier).map_err(|error| {
             let help = "make the temporary directory writable";
             EvalError::store(format!("no folder for trials can be made: {error}"), help)
         })?;
-        Ok(Self { subject, folders, grader: Grader::new(metier.clone(), judge) })
-    }
-
-    /// Runs the programs that cases judge by (`commands`), in the sandbox. Who has not read the cases leaves this
-    /// out; their trials are errors then.
-    #[must_use]
-    pub fn running_commands(mut self) -> Self {
-        self.grader = self.grader.running_commands();
-        self
+        Ok(Self { subject, folders, grader: Grader::new(metier.clone(), judge, commands) })
     }
 
     /// Carries out a unit.

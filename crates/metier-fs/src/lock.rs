@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
+
 /// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_millis(20);
 
@@ -19,6 +21,8 @@ pub enum LockError {
     Busy(PathBuf),
     /// The system refused.
     Io(io::Error),
+    /// The wait was cancelled.
+    Cancelled,
 }
 
 /// An exclusive lock, given up when dropped.
@@ -35,6 +39,15 @@ pub struct FileLock {
 impl FileLock {
     /// Takes the lock at `path`, whose directory is there, and waits for another holder at most `timeout`.
     pub fn take(path: &Path, timeout: Duration) -> Result<Self, LockError> {
+        Self::take_unless_cancelled(path, timeout, &CancelToken::new())
+    }
+
+    /// The same; the wait ends when `cancel` is cancelled.
+    pub fn take_unless_cancelled(
+        path: &Path,
+        timeout: Duration,
+        cancel: &CancelToken,
+    ) -> Result<Self, LockError> {
         let deadline = Instant::now() + timeout;
         let mut pause = Duration::from_millis(1);
         loop {
@@ -54,7 +67,9 @@ impl FileLock {
             if Instant::now() >= deadline {
                 return Err(LockError::Busy(path.to_owned()));
             }
-            std::thread::sleep(pause);
+            if cancel.wait_timeout(pause) {
+                return Err(LockError::Cancelled);
+            }
             pause = (pause * 2).min(MAX_PAUSE);
         }
     }

@@ -67,8 +67,8 @@ fn update<E>(
     let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(parent).map_err(UpdateError::Write)?;
     let _lock = FileLock::take(&lock_path(&target), LOCK_TIMEOUT).map_err(|error| match error {
-        LockError::Busy(path) => UpdateError::Busy(path),
         LockError::Io(error) => UpdateError::Write(error),
+        LockError::Busy(_) | LockError::Cancelled => UpdateError::Busy(lock_path(&target)),
     })?;
     let before = match read_bounded(&target, limit) {
         Ok(bytes) => Some(bytes),

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use metier_skill::FailureCode;
 use metier_skill::text::short_line;
 
 /// What went wrong.
@@ -55,7 +56,7 @@ impl WebFault {
             Self::TimedOut => "timed-out",
             Self::TooLarge => "too-large",
             Self::CutOff => "cut-off",
-            Self::Cancelled => "cancelled",
+            Self::Cancelled => FailureCode::Cancelled.as_str(),
             Self::Write => "not-written",
         }
     }

@@ -1,5 +1,5 @@
-//! How an installation reaches its sources: what may be used, who is asked, who fetches, and who hears how
-//! far it is.
+//! How an installation reaches its sources: what may be used, who is asked, who fetches, who hears how
+//! far it is, and what cancels it.
 //!
 //! Every source passes [`SourceAccess::admit`] before anything is done about it. Without a fetcher, only
 //! what is on this machine can be installed.
@@ -7,6 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use metier_cancel::CancelToken;
 
 use crate::error::PackError;
 use crate::fetch::{Fetch, FetchProgress, Fetched, Fetchers, SilentProgress};
@@ -19,6 +21,7 @@ pub struct SourceAccess {
     pub(crate) fetch: Arc<dyn Fetch>,
     pub(crate) progress: Arc<dyn FetchProgress>,
     pub(crate) questions: Arc<dyn InstallQuestions>,
+    pub(crate) cancel: CancelToken,
     policy: SourcePolicy,
 }
 
@@ -85,6 +88,7 @@ impl Default for SourceAccess {
             fetch: Arc::new(Fetchers::default()),
             progress: Arc::new(SilentProgress),
             questions: Arc::new(NoQuestions),
+            cancel: CancelToken::new(),
             policy: SourcePolicy::default(),
         }
     }
@@ -108,6 +112,18 @@ impl SourceAccess {
     pub fn with_questions(mut self, questions: Arc<dyn InstallQuestions>) -> Self {
         self.questions = questions;
         self
+    }
+
+    /// Ends when `cancel` is cancelled, with [`PackError::Cancelled`].
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// An error once it is cancelled.
+    pub(crate) fn check_cancelled(&self) -> Result<(), PackError> {
+        if self.cancel.is_cancelled() { Err(PackError::Cancelled) } else { Ok(()) }
     }
 
     /// Lets a source through, or says why not.

@@ -137,7 +137,7 @@ impl InstallTarget {
             texts: Some(&texts),
             as_locked: against == DiffAgainst::Installed,
         };
-        let sources = self.read_upstream(&records, &names, None, options, request.jobs);
+        let sources = self.read_upstream(&records, &names, None, options, request.jobs)?;
         let mut found = Vec::new();
         for now in &sources {
             for name in &now.names {

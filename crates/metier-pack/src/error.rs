@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use metier_registry::manage::ManageError;
 use metier_sign::SignatureError;
+use metier_skill::FailureCode;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
@@ -121,6 +122,8 @@ pub enum PackError {
         /// Why.
         reason: &'static str,
     },
+    /// The caller cancelled it.
+    Cancelled,
     /// Another process has been installing for too long.
     Busy(PathBuf),
     /// `skills.json` or `skills.lock.json` cannot be understood.
@@ -367,6 +370,7 @@ impl PackError {
             Self::InTheWay(_) => "already-exists",
             Self::TargetChanged(_) => "target-changed",
             Self::BadTarget { .. } => "bad-target",
+            Self::Cancelled => FailureCode::Cancelled.as_str(),
             Self::Busy(_) => "busy",
             Self::BadRecord { .. } => "bad-record",
             Self::LockOutdated(_) => "lock-outdated",

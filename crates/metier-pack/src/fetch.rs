@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_fs::{
     FileLock, TreeWriter, is_abandoned_tree, is_real_dir, read_dir_names, remove_tree,
 };
@@ -59,6 +60,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Brings sources of one kind, or of several, to this machine.
 pub trait Fetch: Send + Sync + fmt::Debug {
     /// Brings what is wanted of `source` into the empty folder `into`, which is private and goes away afterwards.
+    /// It returns soon after `cancel` is cancelled; what it returns then does not matter.
     fn fetch(
         &self,
         source: &InstallSource,
@@ -66,6 +68,7 @@ pub trait Fetch: Send + Sync + fmt::Debug {
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
+        cancel: &CancelToken,
     ) -> Result<Fetched, PackError>;
 }
 
@@ -128,11 +131,6 @@ pub trait FetchProgress: Send + Sync + fmt::Debug {
 
     /// The same where things are counted and no bytes, as skills that are verified.
     fn count(&self, _what: &str, _done: u64, _total: u64) {}
-
-    /// Whether the fetch is to stop. It is asked often.
-    fn is_cancelled(&self) -> bool {
-        false
-    }
 }
 
 /// Says nothing.
@@ -166,9 +164,10 @@ impl Fetch for Fetchers {
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
+        cancel: &CancelToken,
     ) -> Result<Fetched, PackError> {
         match self.by_kind.get(&source.kind()) {
-            Some(fetch) => fetch.fetch(source, wanted, into, limits, progress),
+            Some(fetch) => fetch.fetch(source, wanted, into, limits, progress, cancel),
             None => Err(PackError::UnsupportedSource {
                 source: source.recorded(),
                 kind: source.kind().noun(),

@@ -84,7 +84,7 @@ impl InstallTarget {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
-        Ok(self.compare_upstream(&records, &names, request, |_| true))
+        self.compare_upstream(&records, &names, request, |_| true)
     }
 
     /// The same for those of the skills whose source is named by a tag that should never change: of a repository, or
@@ -109,7 +109,7 @@ impl InstallTarget {
             SourceState::Read(prepared, _) => prepared.is_fixed || now.names.iter().any(was_fixed),
             SourceState::Unchanged | SourceState::Failed(_) => true,
         };
-        Ok(self.compare_upstream(&records, &names, request, is_fixed))
+        self.compare_upstream(&records, &names, request, is_fixed)
     }
 
     fn compare_upstream(
@@ -118,14 +118,14 @@ impl InstallTarget {
         names: &[String],
         request: &UpdateRequest,
         is_meant: impl Fn(&SourceNow) -> bool,
-    ) -> Vec<InstalledSkill> {
+    ) -> Result<Vec<InstalledSkill>, PackError> {
         let options = ReadOptions {
             profile: request.profile,
             limits: &request.limits,
             texts: None,
             as_locked: false,
         };
-        let sources = self.read_upstream(records, names, None, options, request.jobs);
+        let sources = self.read_upstream(records, names, None, options, request.jobs)?;
         let mut found = Vec::new();
         for now in sources.iter().filter(|now| is_meant(now)) {
             for name in &now.names {
@@ -134,7 +134,7 @@ impl InstallTarget {
             }
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
-        found
+        Ok(found)
     }
 
     fn compared(

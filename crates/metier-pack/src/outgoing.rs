@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use metier_cancel::CancelToken;
 use metier_fs::{NewFileMode, TreeWriter};
 use metier_registry::parallel;
 use metier_scan::{InspectedFile, MAX_INSPECTED};
@@ -15,6 +16,7 @@ use metier_sign::OMS_FILE;
 use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
 use sha2::{Digest as _, Sha256};
 
+use crate::access::SourceAccess;
 use crate::facts::{SKILL_FILE, read_facts};
 use crate::fetch::FetchProgress;
 use crate::pack::{MANIFEST_FILE, PackManifest};
@@ -28,10 +30,11 @@ const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 /// From how many directories on another core is worth its start.
 const DIRS_PER_CORE: usize = 64;
 
-/// How many bytes of a tree have gone, for the person who waits.
+/// How many bytes of a tree have gone, for the person who waits, and who may wait no more.
 #[derive(Debug)]
 pub(crate) struct ByteCount<'a> {
     progress: &'a dyn FetchProgress,
+    cancel: &'a CancelToken,
     what: &'static str,
     done: AtomicU64,
     /// 0 where it is not known.
@@ -40,8 +43,9 @@ pub(crate) struct ByteCount<'a> {
 
 impl<'a> ByteCount<'a> {
     /// Says `what` is being done.
-    pub(crate) const fn new(progress: &'a dyn FetchProgress, what: &'static str) -> Self {
-        Self { progress, what, done: AtomicU64::new(0), total: AtomicU64::new(0) }
+    pub(crate) fn new(access: &'a SourceAccess, what: &'static str) -> Self {
+        let (progress, cancel) = (access.progress.as_ref(), &access.cancel);
+        Self { progress, cancel, what, done: AtomicU64::new(0), total: AtomicU64::new(0) }
     }
 
     fn add(&self, bytes: u64) {
@@ -180,6 +184,9 @@ pub(crate) struct OutgoingFile<'a> {
 
 impl OutgoingFile<'_> {
     pub(crate) fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
+        if self.outgoing.count.is_some_and(|count| count.cancel.is_cancelled()) {
+            return Err(io::Error::other("cancelled"));
+        }
         self.hasher.update(chunk);
         self.size += chunk.len() as u64;
         let room = self.keep.saturating_sub(self.kept.len());

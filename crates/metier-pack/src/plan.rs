@@ -339,6 +339,7 @@ impl InstallPlan {
         if self.is_empty() {
             return Ok(self.view);
         }
+        self.target.access.check_cancelled()?;
         if !self.findings_accepted && self.view.stopping().next().is_some() {
             return Err(PackError::new_findings(&self.view));
         }

@@ -241,14 +241,26 @@ impl Preparing<'_> {
         }
         let picked =
             self.target.access.questions.pick(&offered).filter(|picked| !picked.is_empty());
+        self.target.access.check_cancelled()?;
         picked.map(Some).ok_or_else(|| PackError::SeveralSkills {
             source: source.shown(),
             has: offered.into_iter().map(|skill| skill.name).collect(),
         })
     }
 
-    /// Lets a source through, fetches it where it is not on this machine, and reads it.
+    /// Lets a source through, fetches it where it is not on this machine, and reads it; an error once it is cancelled.
     fn bring(
+        &self,
+        source: &InstallSource,
+        wanted: FetchWanted<'_>,
+        number: usize,
+    ) -> Result<ReadSource, PackError> {
+        self.target.access.check_cancelled()?;
+        let read = self.fetch_and_read(source, wanted, number);
+        self.target.access.check_cancelled().and(read)
+    }
+
+    fn fetch_and_read(
         &self,
         source: &InstallSource,
         wanted: FetchWanted<'_>,
@@ -261,8 +273,9 @@ impl Preparing<'_> {
             return self.read(&local.path, &shown, local.kind == SourceKind::Archive, number);
         }
         let folder = FetchFolder::create(&self.target.state)?;
-        let progress = access.progress.as_ref();
-        let fetched = access.fetch.fetch(source, wanted, folder.path(), self.limits, progress)?;
+        let (progress, cancel) = (access.progress.as_ref(), &access.cancel);
+        let fetched =
+            access.fetch.fetch(source, wanted, folder.path(), self.limits, progress, cancel)?;
         access.check_age(source, &fetched)?;
         let is_archive = fetched.kind == FetchedKind::Archive;
         let mut read = self.read(&fetched.path, &shown, is_archive, number)?;
@@ -287,7 +300,7 @@ impl Preparing<'_> {
             None => Outgoing::nowhere(self.profile).inspected(),
         };
         let what = if is_archive { "unpacking" } else { "reading" };
-        let count = ByteCount::new(self.target.access.progress.as_ref(), what);
+        let count = ByteCount::new(&self.target.access, what);
         let outgoing = outgoing.counted(&count);
         let outgoing = self.texts.map_or(outgoing, |texts| outgoing.keeping(texts));
         let called = |error: PackError| error.called(path, shown);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_fs::{
     EntryKind, FileLock, LockError, TreeWriter, abandoned_parts, entry_kind, is_abandoned_tree,
     is_real_dir, read_dir_names, remove_tree,
@@ -113,6 +114,14 @@ impl InstallTarget {
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn FetchProgress>) -> Self {
         self.access = self.access.with_progress(progress);
+        self
+    }
+
+    /// Planning ends when `cancel` is cancelled, and a plan is not carried out any more. A change that has begun is
+    /// finished.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
+        self.access = self.access.with_cancel(cancel);
         self
     }
 
@@ -242,8 +251,10 @@ impl InstallTarget {
         }
         let path = self.records.join(lock_file_name());
         check_kind(&path, EntryKind::File, "is in the way: it is not a regular file")?;
-        FileLock::take(&path, LOCK_TIMEOUT).map_err(|error| match error {
+        let taken = FileLock::take_unless_cancelled(&path, LOCK_TIMEOUT, &self.access.cancel);
+        taken.map_err(|error| match error {
             LockError::Busy(_) => PackError::Busy(self.root.clone()),
+            LockError::Cancelled => PackError::Cancelled,
             LockError::Io(error) => PackError::not_written(&path, error),
             _ => PackError::Busy(path.clone()),
         })

@@ -144,7 +144,7 @@ impl InstallTarget {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
-        Ok(self.update(&records, &names, request, None).view)
+        Ok(self.update(&records, &names, request, None)?.view)
     }
 
     /// A plan to bring installed skills up to date with their sources.
@@ -158,7 +158,7 @@ impl InstallTarget {
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
         let staging = if names.is_empty() { None } else { Some(self.stage()?) };
-        Ok(self.update(&records, &names, request, staging))
+        self.update(&records, &names, request, staging)
     }
 
     fn update(
@@ -167,11 +167,12 @@ impl InstallTarget {
         names: &[String],
         request: &UpdateRequest,
         staging: Option<Staging>,
-    ) -> InstallPlan {
+    ) -> Result<InstallPlan, PackError> {
         let limits = &request.limits;
         let options =
             ReadOptions { profile: request.profile, limits, texts: None, as_locked: false };
-        let sources = self.read_upstream(records, names, staging.as_ref(), options, request.jobs);
+        let sources =
+            self.read_upstream(records, names, staging.as_ref(), options, request.jobs)?;
         let mut plan = InstallPlan::new(self, staging);
         for now in &sources {
             for name in &now.names {
@@ -183,7 +184,7 @@ impl InstallTarget {
         plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
         plan.view.not_updated.sort_by(|a, b| a.name.cmp(&b.name));
-        plan
+        Ok(plan)
     }
 }
 

@@ -126,7 +126,8 @@ impl InstallTarget {
         }
     }
 
-    /// Reads the sources of these installed skills: into `staging`, or only looks at them without one.
+    /// Reads the sources of these installed skills: into `staging`, or only looks at them without one. It is an error
+    /// of all of them only where it is cancelled.
     pub(crate) fn read_upstream(
         &self,
         records: &Records,
@@ -134,7 +135,7 @@ impl InstallTarget {
         staging: Option<&Staging>,
         options: ReadOptions<'_>,
         jobs: usize,
-    ) -> Vec<SourceNow> {
+    ) -> Result<Vec<SourceNow>, PackError> {
         // Skills of one source may be locked at different commits of it.
         let mut by_source: BTreeMap<(&str, Option<&str>), Vec<String>> = BTreeMap::new();
         for name in names {
@@ -151,8 +152,9 @@ impl InstallTarget {
             let read = self.read_one(records, source, names, staging, number, options);
             read.unwrap_or_else(|error| SourceState::Failed((&error).into()))
         });
+        self.access.check_cancelled()?;
         let all = sources.into_iter().zip(states);
-        all.map(|((source, names), state)| SourceNow { source, names, state }).collect()
+        Ok(all.map(|((source, names), state)| SourceNow { source, names, state }).collect())
     }
 
     fn read_one(

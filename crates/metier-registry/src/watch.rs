@@ -10,9 +10,10 @@ mod watched_paths;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
 use metier_fs::is_dir;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -41,15 +42,24 @@ pub enum WatchEvent<'a> {
     Polling(&'a str),
 }
 
-/// Watches the registry's roots and passes each change to `on`, until it breaks.
-pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlFlow<()>) {
+/// Watches the registry's roots and passes each change to `on`, until that breaks or `cancel` is cancelled.
+pub fn watch(
+    registry: &Registry,
+    cancel: &CancelToken,
+    on: &mut dyn FnMut(WatchEvent<'_>) -> ControlFlow<()>,
+) {
     let (sender, events) = channel();
+    let wakes = sender.clone();
+    // Held to the end, so that the channel is open also where the system has no watcher.
+    let _wakes = cancel.on_cancel(move || {
+        let _ = wakes.send(PathEvent { paths: Vec::new(), what: PathChange::Other });
+    });
     let mut watcher = SystemWatcher::open(sender);
     let mut polling_reported = false;
     let mut ready = false;
     loop {
         // What is not watched yet may have changed while it was not.
-        while watcher.follow(WatchedPaths::of(&registry.snapshot())) {
+        while !cancel.is_cancelled() && watcher.follow(WatchedPaths::of(&registry.snapshot())) {
             let (_, changed) = registry.refresh();
             if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
                 return;
@@ -67,7 +77,10 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
                 return;
             }
         }
-        watcher.wait(&events);
+        watcher.wait(&events, cancel);
+        if cancel.is_cancelled() {
+            return;
+        }
         let (_, changed) = registry.refresh();
         if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
             return;
@@ -141,19 +154,21 @@ impl SystemWatcher {
 
     /// Waits for an event that can change what a scan finds, and for the quiet after it; or until
     /// it is time to look anyway.
-    fn wait(&mut self, events: &Receiver<PathEvent>) {
+    fn wait(&mut self, events: &Receiver<PathEvent>, cancel: &CancelToken) {
         let poll = if self.blind.is_some() { BLIND_POLL } else { POLL };
         let end = Instant::now() + poll;
-        loop {
+        while !cancel.is_cancelled() {
             let left = end.saturating_duration_since(Instant::now());
             match events.recv_timeout(left) {
                 Ok(event) if self.take(&event) => break,
                 Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => return,
-                Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(left),
+                Err(_) => return,
             }
         }
         for _ in 0..BURSTS {
+            if cancel.is_cancelled() {
+                return;
+            }
             match events.recv_timeout(QUIET) {
                 Ok(event) => self.take(&event),
                 Err(_) => return,

@@ -214,6 +214,10 @@ fn readable(
 }
 
 /// Waits for the helper to end. One that did not end by itself is killed with all that is below it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is short, and whatever is cancelled has to end here too"
+)]
 fn finish(child: &mut Child, is_stuck: bool) {
     if is_stuck {
         // A helper that failed a step is about to end by itself.

@@ -13,7 +13,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
+
 /// How often the program is asked whether it has ended, and the caller whether it is to stop.
+/// Cancelling waits for neither.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// What is kept of its standard error: the last words say why it failed.
 const MAX_ERROR_BYTES: usize = 64 << 10;
@@ -43,8 +46,10 @@ pub enum ProgramEnd {
     Exit(Option<i32>),
     /// It took too long.
     Timeout,
-    /// The caller wanted no more of it.
+    /// Its watch, or what takes its output, wanted no more of it.
     Stopped,
+    /// It was cancelled.
+    Cancelled,
 }
 
 /// A program that ended.
@@ -65,17 +70,19 @@ pub trait ProgramWatch: Sync {
     }
 }
 
-/// Nothing stops it but its time.
+/// Nothing stops it but its time, and its token.
 impl ProgramWatch for () {}
 
 impl UserProgram {
-    /// Runs it. `output` gets its standard output piece by piece, and stops it by an error.
+    /// Runs it, until `cancel` is cancelled. `output` gets its standard output piece by piece, and stops it by an
+    /// error.
     ///
     /// # Errors
     ///
     /// When it cannot be started, or `output` failed.
     pub fn run(
         &self,
+        cancel: &CancelToken,
         watch: &dyn ProgramWatch,
         output: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
     ) -> io::Result<ProgramResult> {
@@ -99,7 +106,7 @@ impl UserProgram {
                 }
             });
             let wants_stop = || watch.wants_stop() || has_failed.load(Ordering::Relaxed);
-            let end = wait(&mut child, self.time, &wants_stop);
+            let end = wait(&mut child, self.time, cancel, &wants_stop);
             end_group(child.id());
             let read = reads.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
             drop(writes.map(std::thread::ScopedJoinHandle::join));
@@ -148,6 +155,7 @@ fn leave_terminal(command: &mut Command) {
 fn wait(
     child: &mut Child,
     time: Duration,
+    cancel: &CancelToken,
     wants_stop: &dyn Fn() -> bool,
 ) -> io::Result<ProgramEnd> {
     let started = Instant::now();
@@ -155,7 +163,9 @@ fn wait(
         if let Some(status) = child.try_wait()? {
             return Ok(ProgramEnd::Exit(status.code()));
         }
-        let end = if wants_stop() {
+        let end = if cancel.is_cancelled() {
+            Some(ProgramEnd::Cancelled)
+        } else if wants_stop() {
             Some(ProgramEnd::Stopped)
         } else {
             (started.elapsed() > time).then_some(ProgramEnd::Timeout)
@@ -166,7 +176,7 @@ fn wait(
             child.wait()?;
             return Ok(end);
         }
-        std::thread::sleep(POLL_INTERVAL);
+        cancel.wait_timeout(POLL_INTERVAL);
     }
 }
 
@@ -224,7 +234,7 @@ mod tests {
 
     fn run(program: &UserProgram) -> (ProgramResult, String) {
         let mut text = Vec::new();
-        let result = program.run(&(), &mut |piece| {
+        let result = program.run(&CancelToken::new(), &(), &mut |piece| {
             text.extend_from_slice(piece);
             Ok(())
         });
@@ -252,11 +262,27 @@ mod tests {
         let mut program = shell("sleep 600 & sleep 600");
         program.time = Duration::from_millis(50);
         assert_eq!(run(&program).0.end, ProgramEnd::Timeout);
+        let token = CancelToken::new();
         let refused =
-            shell("echo x; sleep 600").run(&(), &mut |_| Err(io::ErrorKind::Other.into()));
+            shell("echo x; sleep 600").run(&token, &(), &mut |_| Err(io::ErrorKind::Other.into()));
         assert!(refused.is_err());
-        let stopped = shell("sleep 600").run(&Stop, &mut |_| Ok(())).expect("runs");
+        let stopped = shell("sleep 600").run(&token, &Stop, &mut |_| Ok(())).expect("runs");
         assert_eq!(stopped.end, ProgramEnd::Stopped);
+    }
+
+    #[test]
+    fn cancelling_ends_the_wait_and_all_that_was_started() {
+        let token = CancelToken::new();
+        let cancels = token.clone();
+        // The pipe stays open as long as the process in the background lives.
+        let program = shell("sleep 600 & echo started; sleep 600");
+        let result = program.run(&token, &(), &mut |_| {
+            cancels.cancel();
+            Ok(())
+        });
+        assert_eq!(result.expect("runs").end, ProgramEnd::Cancelled);
+        let before = shell("sleep 600").run(&token, &(), &mut |_| Ok(())).expect("runs");
+        assert_eq!(before.end, ProgramEnd::Cancelled);
     }
 
     #[test]

@@ -99,7 +99,8 @@ mod tests {
         let started = Instant::now();
         let answer = run_on_thread(&cancel, move || {
             cancels.cancel();
-            std::thread::sleep(Duration::from_mins(1));
+            // A tool that does not listen.
+            CancelToken::new().wait_timeout(Duration::from_mins(1));
             Ok(ToolResult::default())
         });
         assert_eq!(answer.expect_err("given up").code, FailureCode::Cancelled);

@@ -24,6 +24,7 @@ impl Environment {
     }
 
     /// What this process was started with.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn of_process() -> Self {
         Self { variables: std::env::vars_os().collect(), home: UserFolders::home_of_process() }
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use metier_agent::AgentError;
 use metier_config::ConfigError;
 use metier_model::ModelError;
-use metier_pack::{GitFault, PackError, SourceDenial};
+use metier_pack::{PackError, SourceDenial};
 use metier_policy::{ExampleFault, PolicyError};
 use metier_registry::manage::ManageError;
 use metier_tools::{FailureCode, PolicyStoreError, ToolFailure};
@@ -222,9 +222,10 @@ impl From<PackError> for Error {
                 ErrorKind::NeedsApproval
             }
             PackError::SourceDenied { .. } => ErrorKind::Denied,
-            PackError::Git { fault: GitFault::Cancelled, .. } => ErrorKind::Cancelled,
+            PackError::Cancelled => ErrorKind::Cancelled,
             _ => ErrorKind::Failed,
         };
-        Self::new(kind, error.code(), error.to_string()).with_help(error.help())
+        let help = Some(error.help()).filter(|help| !help.is_empty());
+        Self { help, ..Self::new(kind, error.code(), error.to_string()) }
     }
 }

@@ -13,7 +13,7 @@ use metier_agent::{
 use metier_model::Key;
 use metier_policy::{Effect, Invoker};
 use metier_sandbox::NetworkAccess;
-use metier_skill::{Digest, FailureCode};
+use metier_skill::{Digest, FailureCode, SkillId};
 use metier_tools::ScriptDecision;
 use metier_tools::script::ScriptOutcome;
 
@@ -71,7 +71,7 @@ impl ExecCall {
 #[non_exhaustive]
 pub struct Executed {
     /// The id of the skill.
-    pub skill: String,
+    pub skill: SkillId,
     /// How it ended, and what it left.
     pub outcome: ScriptOutcome,
     /// The digest of the request that was judged.
@@ -161,7 +161,7 @@ impl Session {
                 Error::failed(error.code(), error.to_string()).with_help(error.help())
             })?;
         Ok(Executed {
-            skill: id.to_string(),
+            skill: id,
             outcome,
             request: decision.digest(),
             effect: decision.effect(),

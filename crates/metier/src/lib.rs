@@ -86,7 +86,7 @@
 //! |---|---|
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
-//! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
+//! | `skills`, `read`, `catalog`, `switch`, `delete` | finding, reading, listing skills; switching one on or off; what may be deleted |
 //! | `install`, `accepted`, `sources`, `downloads` | packing, installing, updating, uninstalling, restoring and verifying skills; what was accepted before; how their sources are reached |
 //! | `scan_folder` | what a skill on the disk could do to its user |
 //! | `agent_targets`, `inventory` | the folders of other agents, to install into and to look through |
@@ -129,6 +129,7 @@ mod chat;
 mod chosen_skills;
 mod config_files;
 mod configured_roots;
+mod delete;
 mod downloads;
 mod endpoints;
 mod environment;
@@ -171,6 +172,7 @@ pub use approvals::{ApprovalFault, OpenApproval};
 pub use catalog::{CatalogBudget, CatalogOptions};
 pub use chat::Chat;
 pub use config_files::ConfigFile;
+pub use delete::DeletePlan;
 pub use endpoints::{EndpointStatus, KeyState};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Fault, Result};

@@ -4,15 +4,40 @@
 //! The handler itself only wakes a thread (a signal handler may do little else), and that thread
 //! cancels the token. From there on everything is woken, nothing looks.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use metier::CancelToken;
+
+use crate::error::CommandError;
+
+/// The one of a command that reads sources: its questions are asked in many places, and all end with it.
+static OF_SOURCES: OnceLock<Interrupt> = OnceLock::new();
 
 /// The token of the request that is being worked on, which the first signal cancels.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Arc<Mutex<CancelToken>>);
 
 impl Interrupt {
+    /// Listens from now on, for a command that reads sources and may install from them.
+    pub(crate) fn listen_for_sources() -> CancelToken {
+        OF_SOURCES.get_or_init(Self::listen).token()
+    }
+
+    /// The token of a command that reads sources.
+    pub(crate) fn of_sources() -> Option<CancelToken> {
+        OF_SOURCES.get().map(Self::token)
+    }
+
+    /// The error of a command that reads sources, once it is cancelled: no answer of a person is a no.
+    pub(crate) fn check_sources() -> Result<(), CommandError> {
+        match Self::of_sources() {
+            Some(token) if token.is_cancelled() => {
+                Err(metier::Error::from(metier::pack::PackError::Cancelled).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Listens from now on. Where signals cannot be listened to, the system's own way counts.
     pub(crate) fn listen() -> Self {
         let interrupt = Self::default();

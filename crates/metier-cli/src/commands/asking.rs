@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use metier::Metier;
 use metier::pack::{InstallQuestions, InstallTarget, PickableSkill, SourceOrigin, SourceQuestion};
 
+use crate::agent::signal::Interrupt;
 use crate::error::Result;
 use crate::output::print_note;
 use crate::prompt;
@@ -34,8 +35,9 @@ impl SourceTalk {
         Self { asking: Arc::new(asking), line }
     }
 
-    /// The same folder, with these questions.
+    /// The same folder, with these questions; Ctrl-C cancels what is done about it.
     pub(super) fn join(&self, target: InstallTarget) -> InstallTarget {
+        let target = target.with_cancel(Interrupt::listen_for_sources());
         target.with_questions(self.asking.clone()).with_progress(self.line.clone())
     }
 

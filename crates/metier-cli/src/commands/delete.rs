@@ -1,27 +1,22 @@
 //! `metier delete`: one of the user's skills goes, and a backup stays.
 //!
-//! Moving is `metier-registry`'s; this file decides what may be deleted, asks, and says how to
-//! restore it.
+//! What may be deleted is decided by `metier`; this file asks, and says how to restore it.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use clap::Args;
-use metier::find;
-use metier::registry::manage::{Backup, Deletion};
-use metier::registry::{Entry, Scan};
-use metier::skill::{SkillId, Source};
+use metier::DeletePlan;
+use metier::registry::manage::Backup;
 use serde::Serialize;
 
-use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::prompt;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
-use crate::render::{bytes, count, safe, shell};
-use crate::scope::ScopeArgs;
+use crate::render::{bytes, count, safe};
 
 /// How many files of a skill are named before it is deleted.
 const MAX_NAMED_FILES: usize = 10;
@@ -63,23 +58,8 @@ struct Deleted {
 
 pub(crate) fn run(args: &DeleteArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
-    let scan = metier.skills();
-    let entry = find(&args.name, &scan)?;
-    let path = users_path(&args.name, entry, &scan)?;
-    if let Some(place) = metier.installed_at(path)? {
-        let name = safe(entry.name().as_str()).into_owned();
-        let message =
-            format!("`{name}` was installed: to delete only its folder leaves its records behind");
-        let mut words = context.command_words();
-        words.push("uninstall".to_owned());
-        words.extend(ScopeArgs::of(place.scope).words());
-        words.extend(place.agent.map(|agent| format!("--agent {agent}")));
-        words.push(shell::quoted(entry.name().as_str()));
-        return Err(CommandError::failed("installed", message).help(words.join(" ")));
-    }
-    let id = SkillId { source: Source::User, name: entry.name().clone() };
-    let root = metier.user_root_of(path);
-    let deletion = Deletion::of(id, path, &root).map_err(metier::Error::from)?;
+    let DeletePlan { deletion, remaining, .. } =
+        metier.plan_delete(&args.name).map_err(|error| with_our_words(error, context))?;
     let real_path = deletion.real_path().map(|real| real.to_string_lossy().into_owned());
     if !args.yes {
         approve(deletion.preview(), real_path.as_deref(), json)?;
@@ -87,53 +67,24 @@ pub(crate) fn run(args: &DeleteArgs, context: &Context, json: bool) -> Result<Bo
     let backups = metier.backups()?;
     let kept = backups.keep(deletion, SystemTime::now());
     let (backup, left) = kept.map_err(metier::Error::from)?;
-    let places = std::iter::once(&entry.path).chain(entry.copies.iter().map(|copy| &copy.path));
-    let others = places.filter(|other| other.as_path() != path);
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     Ok(Box::new(Deleted {
         kept: text(backups.folder_of(&backup)),
-        remaining: others.map(|other| text(other.clone())).collect(),
+        remaining: remaining.into_iter().map(text).collect(),
         left: left.map(text),
         real_path,
         backup,
     }))
 }
 
-/// The directory of the user's own skill that `name` means.
-fn users_path<'s>(name: &str, entry: &'s Entry, scan: &'s Scan) -> Result<&'s Path> {
-    if entry.source == Source::User {
-        return Ok(&entry.path);
+/// The command that an error names, with the directory of this one.
+fn with_our_words(error: metier::Error, context: &Context) -> CommandError {
+    let mut error = CommandError::from(error);
+    let command = error.help.as_deref().and_then(|help| help.strip_prefix("metier "));
+    if let Some(command) = command {
+        error.help = Some(format!("{} {command}", context.command_words().join(" ")));
     }
-    // A byte-identical copy that another source's skill stands for, asked for as the user's.
-    let asked = name.split('#').next().unwrap_or(name).parse::<SkillId>();
-    let mut copies = entry.copies.iter().filter(|copy| copy.source == Source::User);
-    if asked.is_ok_and(|id| id.source == Source::User)
-        && let Some(copy) = copies.next()
-    {
-        return Ok(&copy.path);
-    }
-    let shown = safe(entry.name().as_str()).into_owned();
-    let message = format!(
-        "`{shown}` is {} skill, {}: only skills in your own folders can be deleted",
-        match entry.source {
-            Source::Project => "the project's",
-            Source::Plugin => "a plugin's",
-            Source::Builtin => "a built-in",
-            Source::Explicit | Source::User => "an explicit root's",
-        },
-        path_text(&entry.path)
-    );
-    let help = match entry.source {
-        _ if scan.index.find(&format!("user:{}", entry.name())).is_some() => {
-            format!("to delete your own skill of that name: metier delete user:{shown}")
-        }
-        Source::Plugin => format!(
-            "remove the plugin with the agent that installed it, or `metier disable {shown}`"
-        ),
-        Source::Builtin => format!("`metier disable {shown}` switches it off"),
-        _ => format!("remove its folder there, or switch it off: `metier disable {shown}`"),
-    };
-    Err(CommandError::failed("not-a-user-skill", message).help(help))
+    error
 }
 
 /// The path, and what it really is where a link leads elsewhere.

@@ -306,7 +306,10 @@ impl Output for Ran {
         let time = report.elapsed.as_secs_f64();
         print_note(&paint(
             DIM,
-            format!("{} in {time:.1} s, sandbox {tier}{network}{masked}", safe(&self.0.skill)),
+            format!(
+                "{} in {time:.1} s, sandbox {tier}{network}{masked}",
+                safe(&self.0.skill.to_string())
+            ),
         ));
         Ok(())
     }

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use metier::TrustMarks;
 use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
 use metier::registry::{Change, ChangeKind, Conflict, Entry, Ignored, RootReport, Scan, parallel};
 use metier::skill::{Code, Source};
+use metier::{CancelToken, TrustMarks};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
@@ -302,7 +302,8 @@ fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
     let registry = context.finding(&args.find).registry();
     let chosen = |entry: &&Arc<Entry>| args.source.is_none_or(|source| entry.source == source);
     let count_now = registry.snapshot().index.entries().iter().filter(chosen).count();
-    watch(&registry, &mut |event| {
+    // Ctrl-C ends the program: there is nothing to clean up.
+    watch(&registry, &CancelToken::new(), &mut |event| {
         let written = match event {
             WatchEvent::Ready => {
                 print_note(&paint(

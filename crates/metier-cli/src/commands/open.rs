@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use metier::CancelToken;
 use metier::skill::Source;
 use serde::Serialize;
 
@@ -177,7 +178,10 @@ fn show(directory: &Path, file: &Path) -> Result<String> {
             // The Windows explorer ends with 1 when all went well.
             Ok(Some(status)) if status.success() || cfg!(windows) => break,
             Ok(Some(status)) => return Err(failed(format!("`{program}` ended with {status}"))),
-            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+            Ok(None) => {
+                // Ctrl-C ends the program here: nothing is to be cleaned up.
+                CancelToken::new().wait_timeout(Duration::from_millis(20));
+            }
             Err(error) => return Err(failed(error.to_string())),
         }
     }

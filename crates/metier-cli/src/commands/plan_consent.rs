@@ -5,6 +5,7 @@
 
 use metier::pack::{InstallPlan, PlanView};
 
+use crate::agent::signal::Interrupt;
 use crate::error::{CommandError, Result};
 use crate::output::print_note;
 use crate::prompt;
@@ -61,7 +62,14 @@ pub(super) fn consent(plan: &mut InstallPlan, asked: &PlanQuestion<'_>) -> Resul
     if asked.yes || !plan.view().changes_skills() {
         return Ok(PlanSeen::NotShown);
     }
-    if prompt::confirm(asked.question) { Ok(PlanSeen::Shown) } else { Err(rejected()) }
+    if confirmed(asked.question)? { Ok(PlanSeen::Shown) } else { Err(rejected()) }
+}
+
+/// Whether a person says yes; an error where the command was cancelled meanwhile.
+fn confirmed(question: &str) -> Result<bool> {
+    let is_yes = prompt::confirm(question);
+    Interrupt::check_sources()?;
+    Ok(is_yes)
 }
 
 fn show(view: &PlanView) {
@@ -87,7 +95,7 @@ fn settle_findings(plan: &mut InstallPlan, asked: &PlanQuestion<'_>, can_ask: bo
             print_note(&line);
         }
         let what = count(stopping, "new finding");
-        if prompt::confirm(&format!("Accept {what} of high severity?")) {
+        if confirmed(&format!("Accept {what} of high severity?"))? {
             plan.accept_findings();
             return Ok(());
         }

@@ -184,7 +184,7 @@ fn each_failure_has_its_own_code_and_advice() {
     drop(gone);
     for (source, code, said) in [
         (url("none/.git"), "repository-not-found", "check the name"),
-        (unreachable, "host-unreachable", "the network"),
+        (unreachable, "unreachable", "the network"),
         (url("repo/.git#v2"), "ref-not-found", "the nearest: main, v1"),
         (url("repo/.git#0123abc"), "ref-not-found", "main"),
         (url("repo/.git//skils/pdf"), "path-not-found", "skills/pdf"),

@@ -61,7 +61,7 @@ fn look(args: &[&str]) -> ExecCall {
 }
 
 /// A document without what differs from run to run.
-fn same(home: &TestHome, value: &Value) -> Value {
+pub(crate) fn same(home: &TestHome, value: &Value) -> Value {
     const CHANGING: &[&str] = &[
         "elapsed",
         "elapsed_ms",

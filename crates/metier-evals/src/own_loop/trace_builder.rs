@@ -205,7 +205,7 @@ impl TraceBuilder {
             tool: None,
             args: Value::Null,
             ok,
-            code: code.map(|code| code.as_str().to_owned()),
+            code,
             inner,
         };
         let made = match action {
@@ -347,7 +347,7 @@ fn action_of(op: &Op, step: u32, ok: bool, code: Option<FailureCode>, inner: boo
         tool: tool.cloned(),
         args,
         ok,
-        code: code.map(|code| code.as_str().to_owned()),
+        code,
         inner,
     }
 }

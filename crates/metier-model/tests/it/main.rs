@@ -1,6 +1,11 @@
 //! The integration tests of `metier-model`: one binary, a module for each subject.
 //! What needs a server runs one on loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "these are tests, which wait for servers of their own"
+)]
 
 mod any;
 mod early;

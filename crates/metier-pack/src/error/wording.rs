@@ -89,6 +89,7 @@ impl PackError {
                 "it may have come with a clone: remove it, and try again".to_owned()
             }
             Self::BadTarget { .. } => "replace it by a folder of your own, and try again".to_owned(),
+            Self::Cancelled => String::new(),
             Self::Busy(_) => "wait for the other process, and try again".to_owned(),
             Self::BadRecord { .. } => {
                 "nothing was changed; fix the file, or restore it from version control".to_owned()
@@ -153,6 +154,7 @@ impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Archive { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Cancelled => f.write_str("Cancelled. Nothing was installed."),
             Self::Directory { path, fault, entry: Some(entry) } => {
                 write!(f, "{}: `{entry}`: {fault}", path.display())
             }

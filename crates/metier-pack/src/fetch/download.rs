@@ -7,7 +7,7 @@ use std::sync::Arc;
 use metier_cancel::CancelToken;
 use metier_net::WebTimes;
 
-use super::http::{DownloadSettings, PlaceJudge};
+use super::http::{DownloadSettings, FetchWatch, PlaceJudge};
 use super::{Fetch, FetchProgress, FetchWanted, Fetched, https, oci, well_known};
 use crate::error::PackError;
 use crate::limits::PackLimits;
@@ -22,15 +22,7 @@ pub struct Download {
 impl Download {
     /// Reaches the hosts that `judge` allows: that of a source, and those it leads to.
     pub fn new(judge: Arc<PlaceJudge>) -> Self {
-        let (cancel, times) = (CancelToken::new(), WebTimes::default());
-        Self { settings: DownloadSettings { cancel, judge, docker: None, times } }
-    }
-
-    /// Ends when `cancel` is cancelled.
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
-        self.settings.cancel = cancel;
-        self
+        Self { settings: DownloadSettings { judge, docker: None, times: WebTimes::default() } }
     }
 
     /// Passwords of registries are in the `config.json` of this folder.
@@ -49,19 +41,21 @@ impl Fetch for Download {
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
+        cancel: &CancelToken,
     ) -> Result<Fetched, PackError> {
         let (settings, pinned) = (&self.settings, wanted.pinned);
+        let watch = FetchWatch { progress, cancel };
         match source {
             InstallSource::Https(source) => {
-                Ok(https::fetch(settings, source, pinned, into, limits, progress)?)
+                Ok(https::fetch(settings, source, pinned, into, limits, watch)?)
             }
             InstallSource::Oci(source) => {
-                Ok(oci::fetch(settings, source, pinned, into, limits, progress)?)
+                Ok(oci::fetch(settings, source, pinned, into, limits, watch)?)
             }
             // The lists of two days differ where one skill was added. What is locked is compared skill by
             // skill when it is installed.
             InstallSource::WellKnown(source) => {
-                well_known::fetch(settings, source, wanted.skills, into, limits, progress)
+                well_known::fetch(settings, source, wanted.skills, into, limits, watch)
             }
             InstallSource::Local(_) | InstallSource::Git(_) => Err(PackError::UnsupportedSource {
                 source: source.recorded(),

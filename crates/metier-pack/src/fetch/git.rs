@@ -8,8 +8,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
+
 use super::git_command::GitCalls;
 use super::git_tree::{FileWriter, WantedFiles, has_dir, parse_entries, skill_dirs, wanted_files};
+use super::http::FetchWatch;
 use super::{Fetch, FetchProgress, FetchWanted, Fetched, FetchedKind, GitFault};
 use crate::error::PackError;
 use crate::limits::PackLimits;
@@ -62,6 +65,7 @@ impl Fetch for GitFetch {
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
+        cancel: &CancelToken,
     ) -> Result<Fetched, PackError> {
         let shown = source.recorded();
         let InstallSource::Git(git) = source else {
@@ -69,7 +73,8 @@ impl Fetch for GitFetch {
             return Err(PackError::UnsupportedSource { source: shown, kind });
         };
         let failed = |fault| PackError::Git { source: shown.clone(), fault };
-        let calls = GitCalls::new(self, git, into, limits.total_bytes, progress).map_err(failed)?;
+        let watch = FetchWatch { progress, cancel };
+        let calls = GitCalls::new(self, git, into, limits.total_bytes, watch).map_err(failed)?;
         let commit = fetch_commit(&calls, git, wanted.pinned).map_err(failed)?;
         let listed = calls
             .answer(&["ls-tree", "-r", "-z", "--full-tree", &commit.id], &[])

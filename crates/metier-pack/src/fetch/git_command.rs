@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
 use metier_fs::HeldDir;
 use metier_sandbox::{ProgramEnd, ProgramWatch, UserProgram};
 
 use super::git_fault::GitFault;
+use super::http::FetchWatch;
 use super::{FetchProgress, GitFetch};
 use crate::source::{GitRemote, GitSource};
 
@@ -67,35 +69,30 @@ pub(super) struct GitCalls<'a> {
     env: Vec<(OsString, OsString)>,
     folder: &'a Path,
     time: Duration,
-    watch: FetchWatch<'a>,
+    watch: SizeWatch<'a>,
+    cancel: &'a CancelToken,
 }
 
-/// Stops a fetch that is too large or not wanted any more, and says how far it is.
-struct FetchWatch<'a> {
+/// Stops a fetch that is too large, and says how far it is.
+struct SizeWatch<'a> {
     packs: PathBuf,
     limit: u64,
     progress: &'a dyn FetchProgress,
-    state: Mutex<(Option<Instant>, Option<GitFault>)>,
+    /// When it was last looked at.
+    looked: Mutex<Option<Instant>>,
 }
 
-impl ProgramWatch for FetchWatch<'_> {
+impl ProgramWatch for SizeWatch<'_> {
     fn wants_stop(&self) -> bool {
-        let Ok(mut state) = self.state.lock() else { return true };
-        if self.progress.is_cancelled() {
-            state.1 = Some(GitFault::Cancelled);
-            return true;
-        }
-        if state.0.is_some_and(|last| last.elapsed() < WATCH_INTERVAL) {
+        let Ok(mut looked) = self.looked.lock() else { return true };
+        if looked.is_some_and(|last| last.elapsed() < WATCH_INTERVAL) {
             return false;
         }
-        state.0 = Some(Instant::now());
+        *looked = Some(Instant::now());
         let packs = HeldDir::at(&self.packs);
         let sizes = packs.names().unwrap_or_default().into_iter();
         let bytes: u64 = sizes.filter_map(|name| packs.size(&name)).sum();
         self.progress.step("fetching", bytes, None);
-        if bytes > self.limit {
-            state.1 = Some(GitFault::TooLarge(self.limit));
-        }
         bytes > self.limit
     }
 }
@@ -107,18 +104,19 @@ impl<'a> GitCalls<'a> {
         source: &GitSource,
         folder: &'a Path,
         limit: u64,
-        progress: &'a dyn FetchProgress,
+        watch: FetchWatch<'a>,
     ) -> Result<Self, GitFault> {
         let program = fetch.find_git().ok_or(GitFault::NoGit)?;
         let repository = folder.join("repository");
-        let watch = FetchWatch {
+        let cancel = watch.cancel;
+        let watch = SizeWatch {
             packs: repository.join("objects/pack"),
             limit,
-            progress,
-            state: Mutex::new((None, None)),
+            progress: watch.progress,
+            looked: Mutex::default(),
         };
         let env = environment(fetch, source, &repository);
-        let calls = Self { program, env, folder, time: fetch.time, watch };
+        let calls = Self { program, env, folder, time: fetch.time, watch, cancel };
         calls.answer(&["init", "--quiet", "--bare", "--template="], &[])?;
         Ok(calls)
     }
@@ -152,15 +150,14 @@ impl<'a> GitCalls<'a> {
             input: input.to_owned(),
             time: self.time,
         };
-        let result =
-            call.run(&self.watch, output).map_err(|error| GitFault::Failed(error.to_string()))?;
+        let result = call
+            .run(self.cancel, &self.watch, output)
+            .map_err(|error| GitFault::Failed(error.to_string()))?;
         match result.end {
             ProgramEnd::Exit(Some(0)) => Ok(()),
             ProgramEnd::Timeout => Err(GitFault::Timeout),
-            ProgramEnd::Stopped => {
-                let known = self.watch.state.lock().ok().and_then(|state| state.1.clone());
-                Err(known.unwrap_or(GitFault::Cancelled))
-            }
+            ProgramEnd::Stopped => Err(GitFault::TooLarge(self.watch.limit)),
+            ProgramEnd::Cancelled => Err(GitFault::Cancelled),
             _ => Err(GitFault::of_words(&String::from_utf8_lossy(&result.error))),
         }
     }
@@ -225,29 +222,15 @@ mod tests {
     use super::super::SilentProgress;
     use super::*;
 
-    #[derive(Debug)]
-    struct Cancelled;
-
-    impl FetchProgress for Cancelled {
-        fn step(&self, _: &str, _: u64, _: Option<u64>) {}
-
-        fn is_cancelled(&self) -> bool {
-            true
-        }
-    }
-
     #[test]
-    fn what_grows_too_large_or_is_not_wanted_any_more_is_stopped() {
+    fn what_grows_too_large_is_stopped() {
         let packs = tempfile::tempdir().expect("dir");
         metier_fs::write_atomic(&packs.path().join("tmp_pack_x"), &[0; 100]).expect("writes");
-        let stopped = |limit: u64, progress: &dyn FetchProgress| {
+        let stops = |limit: u64| {
             let packs = packs.path().to_owned();
-            let watch = FetchWatch { packs, limit, progress, state: Mutex::new((None, None)) };
-            let stops = watch.wants_stop();
-            (stops, watch.state.into_inner().expect("not poisoned").1)
+            let progress = &SilentProgress;
+            SizeWatch { packs, limit, progress, looked: Mutex::default() }.wants_stop()
         };
-        assert_eq!(stopped(99, &SilentProgress), (true, Some(GitFault::TooLarge(99))));
-        assert_eq!(stopped(100, &SilentProgress), (false, None));
-        assert_eq!(stopped(100, &Cancelled), (true, Some(GitFault::Cancelled)));
+        assert!(stops(99) && !stops(100));
     }
 }

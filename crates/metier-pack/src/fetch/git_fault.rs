@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use metier_skill::FailureCode;
+
 /// Why a repository could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,19 +74,19 @@ impl GitFault {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NoGit => "git-missing",
-            Self::Unreachable(_) => "host-unreachable",
+            Self::Unreachable(_) => "unreachable",
             Self::NeedsLogin | Self::KeyRefused => "repository-private",
             Self::NoRepository => "repository-not-found",
             Self::UnknownHostKey => "host-key-unknown",
             Self::Redirected => "repository-moved",
-            Self::BadCertificate => "certificate-invalid",
+            Self::BadCertificate => "certificate",
             Self::NoReference { .. } => "ref-not-found",
             Self::NoPath { .. } => "path-not-found",
             Self::CommitGone(_) => "commit-gone",
             Self::Empty => "repository-empty",
             Self::TooLarge(_) => "too-large",
-            Self::Timeout => "fetch-timeout",
-            Self::Cancelled => "cancelled",
+            Self::Timeout => "timed-out",
+            Self::Cancelled => FailureCode::Cancelled.as_str(),
             Self::Failed(_) => "git-failed",
         }
     }
@@ -227,11 +229,11 @@ mod tests {
     #[test]
     fn what_git_says_is_known_by_its_words() {
         for (words, code) in [
-            ("fatal: unable to access 'https://x/': Could not resolve host: x", "host-unreachable"),
-            ("fatal: unable to look up none.invalid (port 9418)", "host-unreachable"),
+            ("fatal: unable to access 'https://x/': Could not resolve host: x", "unreachable"),
+            ("fatal: unable to look up none.invalid (port 9418)", "unreachable"),
             (
                 "ssh: connect to host x port 22: Connection refused\nfatal: Could not read from remote",
-                "host-unreachable",
+                "unreachable",
             ),
             (
                 "fatal: could not read Username for 'https://github.com': terminal prompts disabled",
@@ -256,10 +258,7 @@ mod tests {
                 "fatal: unable to access 'u': The requested URL returned error: 301",
                 "repository-moved",
             ),
-            (
-                "fatal: unable to access 'u': SSL certificate problem: expired",
-                "certificate-invalid",
-            ),
+            ("fatal: unable to access 'u': SSL certificate problem: expired", "certificate"),
             ("fatal: something new", "git-failed"),
             ("", "git-failed"),
         ] {

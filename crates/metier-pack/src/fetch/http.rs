@@ -31,8 +31,6 @@ pub enum PlaceRole {
 /// What a fetch over the network is given.
 #[derive(Clone)]
 pub struct DownloadSettings {
-    /// Ends a download.
-    pub cancel: CancelToken,
     /// Asked about every host.
     pub judge: Arc<PlaceJudge>,
     /// The folder with Docker's `config.json`, where passwords of registries are.
@@ -47,10 +45,16 @@ impl std::fmt::Debug for DownloadSettings {
     }
 }
 
+/// Who hears how far a fetch is, and what cancels it.
+#[derive(Clone, Copy)]
+pub(super) struct FetchWatch<'a> {
+    pub(super) progress: &'a dyn FetchProgress,
+    pub(super) cancel: &'a CancelToken,
+}
+
 /// The downloads of one source.
 pub(super) struct Web<'a> {
     client: WebClient,
-    cancel: CancelToken,
     /// How the records spell the source.
     pub(super) source: String,
     progress: &'a dyn FetchProgress,
@@ -71,19 +75,18 @@ impl<'a> Web<'a> {
         source: &str,
         home: &Url,
         admitted: Vec<String>,
-        progress: &'a dyn FetchProgress,
+        watch: FetchWatch<'a>,
     ) -> Result<Self, FetchError> {
         let judge = Arc::clone(&settings.judge);
-        let cancel = settings.cancel.child();
-        let client =
-            WebClient::new(cancel.clone()).map_err(|error| FetchError::of_web(source, error))?;
+        let client = WebClient::new(watch.cancel.clone())
+            .map_err(|error| FetchError::of_web(source, error))?;
         let mut client = client.with_times(settings.times).with_judge(Box::new(move |url| {
             let is_part = admitted.contains(&authority(url));
             let role = if is_part { PlaceRole::PartOfSource } else { PlaceRole::LedTo };
             judge(&place_of(url), role)
         }));
         client.name_host(home);
-        Ok(Self { client, cancel, source: source.to_owned(), progress })
+        Ok(Self { client, source: source.to_owned(), progress: watch.progress })
     }
 
     /// Gets a URL; only what is found counts.
@@ -113,9 +116,6 @@ impl<'a> Web<'a> {
             hasher.update(piece);
             bytes += piece.len() as u64;
             self.progress.step(what, bytes, total);
-            if self.progress.is_cancelled() {
-                self.cancel.cancel();
-            }
             out.write_all(piece)
         };
         let reply = self

@@ -9,8 +9,8 @@ use metier_net::WebGet;
 use metier_skill::Digest;
 
 use super::fault::{FetchError, FetchFault};
-use super::http::{DownloadSettings, Downloaded, Web, url_of};
-use super::{FetchProgress, Fetched, FetchedKind};
+use super::http::{DownloadSettings, Downloaded, FetchWatch, Web, url_of};
+use super::{Fetched, FetchedKind};
 use crate::archive::{ArchiveError, ArchiveFault, archive_kind};
 use crate::facts::SKILL_FILE;
 use crate::limits::PackLimits;
@@ -28,14 +28,14 @@ pub(super) fn fetch(
     pinned: Option<&str>,
     into: &Path,
     limits: &PackLimits,
-    progress: &dyn FetchProgress,
+    watch: FetchWatch<'_>,
 ) -> Result<Fetched, FetchError> {
     let recorded = source.url.shown();
     let (path, expected) = split_pin(&source.url.path, &recorded)?;
     let Some(url) = url_of(&source.url, &source.url.scheme, path) else {
         return Err(FetchError::new(FetchFault::NotFound, &recorded, "it is not a URL"));
     };
-    let web = Web::new(settings, &recorded, &url, Vec::new(), progress)?;
+    let web = Web::new(settings, &recorded, &url, Vec::new(), watch)?;
     let authorization = source.url.credentials.as_deref().map(super::oci::basic);
     let is_manual = url.path().ends_with(&format!("/{SKILL_FILE}"));
     let limit = if is_manual { MAX_MANUAL_BYTES } else { limits.total_bytes };

@@ -28,8 +28,8 @@ use metier_net::Url;
 use metier_skill::Digest;
 
 use super::fault::{FetchError, FetchFault};
-use super::http::{DownloadSettings, Web, new_file, not_written, url_of};
-use super::{FetchProgress, Fetched, FetchedKind};
+use super::http::{DownloadSettings, FetchWatch, Web, new_file, not_written, url_of};
+use super::{Fetched, FetchedKind};
 use crate::archive::inspect_archive;
 use crate::limits::PackLimits;
 use crate::source::OciSource;
@@ -65,7 +65,7 @@ pub(super) fn fetch(
     pinned: Option<&str>,
     into: &Path,
     limits: &PackLimits,
-    progress: &dyn FetchProgress,
+    watch: FetchWatch<'_>,
 ) -> Result<Fetched, FetchError> {
     let (url, recorded) = match source {
         OciSource::Registry { url } => (url, url.shown()),
@@ -80,7 +80,7 @@ pub(super) fn fetch(
     let bad = |why| FetchError::new(FetchFault::Reference, &recorded, why);
     let reference = OciReference::of(url).map_err(bad)?;
     let base = base_url(&reference, url).ok_or_else(|| bad("its host is not valid"))?;
-    let web = Web::new(settings, &recorded, &base, registry::own_servers(&base), progress)?;
+    let web = Web::new(settings, &recorded, &base, registry::own_servers(&base), watch)?;
     let credentials = match &settings.docker {
         Some(folder) => Credentials::read(folder, &reference.registry)
             .map_err(|why| FetchError::new(FetchFault::Credentials, &recorded, why))?,

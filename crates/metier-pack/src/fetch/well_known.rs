@@ -14,9 +14,9 @@ use metier_net::{Url, WebGet};
 use metier_skill::{Digest, Profile};
 
 use super::fault::{FetchError, FetchFault};
-use super::http::{DownloadSettings, Web, not_written, url_of};
+use super::http::{DownloadSettings, FetchWatch, Web, not_written, url_of};
 use super::https::{MAX_MANUAL_BYTES, check_digest, split_pin};
-use super::{FetchProgress, Fetched, FetchedKind};
+use super::{Fetched, FetchedKind};
 use crate::archive::{archive_kind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
@@ -38,7 +38,7 @@ pub(super) fn fetch(
     names: &[String],
     into: &Path,
     limits: &PackLimits,
-    progress: &dyn FetchProgress,
+    watch: FetchWatch<'_>,
 ) -> Result<Fetched, PackError> {
     let recorded = source.url.shown();
     let (path, expected) = split_pin(&source.url.path, &recorded)?;
@@ -50,7 +50,7 @@ pub(super) fn fetch(
         url_of(&source.url, &source.url.scheme, path)
             .ok_or_else(|| FetchError::new(FetchFault::NotFound, &recorded, "it is not a URL"))
     };
-    let web = Web::new(settings, &recorded, &url("/")?, Vec::new(), progress)?;
+    let web = Web::new(settings, &recorded, &url("/")?, Vec::new(), watch)?;
     let authorization = source.url.credentials.as_deref().map(super::oci::basic);
     let mut missing = None;
     for path in paths {

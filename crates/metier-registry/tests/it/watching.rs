@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_registry::watch::{WatchEvent, watch};
 use metier_registry::{ChangeKind, Registry};
 use metier_testkit::{TestHome, skill_text};
@@ -53,7 +54,7 @@ fn while_watching(home: &TestHome, roots: &[&str], test: impl FnOnce(&Registry, 
     let (sender, events) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            watch(&registry, &mut |event| {
+            watch(&registry, &CancelToken::new(), &mut |event| {
                 let reported: Vec<(ChangeKind, String)> = match event {
                     WatchEvent::Changed(changes) => {
                         changes.iter().map(|c| (c.change, c.name.clone())).collect()
@@ -75,6 +76,35 @@ fn while_watching(home: &TestHome, roots: &[&str], test: impl FnOnce(&Registry, 
             Ok(()) => reported.expect(ChangeKind::Added, "stop"),
             Err(failure) => resume_unwind(failure),
         }
+    });
+}
+
+#[test]
+fn a_cancelled_watch_ends_although_nothing_changes() {
+    let home = TestHome::new();
+    home.skill("root/old", "old", "Was there.");
+    let path = home.path().join("root");
+    let registry = Registry::open(move || vec![root(&path)], options());
+    let token = CancelToken::new();
+    let (sender, seen) = channel();
+    std::thread::scope(|scope| {
+        let watches = scope.spawn(|| {
+            watch(&registry, &token, &mut |event| {
+                let _ = sender.send(matches!(event, WatchEvent::Ready));
+                ControlFlow::Continue(())
+            });
+            let _ = sender.send(true);
+        });
+        assert_eq!(seen.recv_timeout(WAIT), Ok(true), "ready");
+        token.cancel();
+        let ended = seen.recv_timeout(WAIT);
+        assert_eq!(ended, Ok(true), "it ends");
+        watches.join().expect("ends");
+    });
+    // One that is cancelled before it begins reports no more than that it was ready.
+    watch(&registry, &token, &mut |event| match event {
+        WatchEvent::Changed(_) => panic!("{event:?}"),
+        _ => ControlFlow::Continue(()),
     });
 }
 

@@ -101,6 +101,10 @@ pub(crate) fn signal_all(processes: &[u32], signal: Signal) {
 /// For a user whose tasks the kernel limits, such a chain ends by itself: each link that is not reaped counts until it
 /// is, and soon none can be added. So they are all killed first and reaped at the end. Root has no such limit; its
 /// dead are reaped at once, or the machine would run out of numbers, and it takes to be faster than a fork.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the helper has one thread, and nothing that could wake it"
+)]
 pub(super) fn kill_and_reap(child: Pid) -> Option<WaitStatus> {
     let until = Instant::now() + KILL_TIME;
     let is_unlimited = is_unlimited_user();

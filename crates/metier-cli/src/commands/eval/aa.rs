@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use metier::skill::FailureCode;
 use metier_evals::report::ReportOptions;
 use metier_evals::{Arm, RunChange, RunNoise, RunStop, TemporaryStore, comparison_text, run_noise};
 
@@ -61,7 +62,9 @@ pub(super) fn run(args: &EvalAaArgs, context: &Context, _: bool) -> Result<Box<d
 /// Of half the trials nothing can be said, and nothing of them is kept.
 fn stopped(why: StopReason) -> CommandError {
     let (code, exit, why) = match why {
-        StopReason::Interrupted => ("Cancelled", Exit::Interrupted, "interrupted"),
+        StopReason::Interrupted => {
+            (FailureCode::Cancelled.as_str(), Exit::Interrupted, "interrupted")
+        }
         StopReason::Early(RunStop::Limit) => {
             ("eval-incomplete", Exit::BudgetSpent, "a limit was spent")
         }

@@ -54,13 +54,16 @@ pub(super) fn run(args: &EvalInitArgs, context: &Context) -> Result<Box<dyn Outp
     let path = folder.path().join(&name);
     if folder.kind(&name).is_some() {
         return Err(CommandError::failed(
-            "AlreadyExists",
+            "already-exists",
             format!("{} is there already", path.display()),
         )
         .help("edit it, or print a new one with --stdout"));
     }
     folder.write(&name, text.as_bytes(), Durability::Synced).map_err(|error| {
-        CommandError::failed("IoError", format!("{} cannot be written: {error}", path.display()))
+        CommandError::failed(
+            "not-written",
+            format!("{} cannot be written: {error}", path.display()),
+        )
     })?;
     let path = Some(path.to_string_lossy().into_owned());
     Ok(Box::new(FirstFile { skill, path, text }))

@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use metier::skill::Digest;
+use metier::skill::{Digest, FailureCode};
 use metier::{CancelToken, Environment, Metier};
 use metier_evals::report::ReasonCode;
 use metier_evals::{
-    Arm, Case, CaseChoice, EvalLimits, EvalPlan, EvalStore, EvalSubject, FailFast, FileStore,
-    Judge, LoopOptions, LoopSubject, PlanOptions, RunStop, Shard, TrialRunner, WhenIdle, Worker,
-    WorkerEnd, WorkerEvent, WorkerOptions, check_commands, check_trust, find_case_files, make_plan,
-    read_cases, skills_under_test,
+    Arm, Case, CaseChoice, CaseCommands, EvalLimits, EvalPlan, EvalStore, EvalSubject, FailFast,
+    FileStore, Judge, LoopOptions, LoopSubject, PlanOptions, RunStop, Shard, TrialRunner, WhenIdle,
+    Worker, WorkerEnd, WorkerEvent, WorkerOptions, find_case_files, make_plan, read_cases,
+    skills_under_test,
 };
 
 use super::progress::LiveCounts;
@@ -121,6 +121,10 @@ pub(crate) struct SubjectArgs {
 }
 
 impl SubjectArgs {
+    pub(super) fn commands(&self) -> CaseCommands {
+        if self.run_commands { CaseCommands::Run } else { CaseCommands::Refuse }
+    }
+
     pub(super) fn options(&self) -> LoopOptions {
         let Self { model, judge, allow, deny, run_commands: _, agent: _ } = self.clone();
         LoopOptions { model, judge, allow, deny }
@@ -223,7 +227,6 @@ impl HowArgs {
         arms: Vec<Arm>,
     ) -> Result<ReadyRun> {
         let metier = context.acting(find, &self.subject.agent)?;
-        check_trust(&metier)?;
         let options = self.subject.options();
         let subject = LoopSubject::new(&metier, options, skills_under_test(&cases))?;
         let statements: usize = cases.iter().map(|it| it.expected.output.judge.len()).sum();
@@ -256,14 +259,11 @@ impl HowArgs {
         interrupt: &CancelToken,
     ) -> Result<Option<StopReason>> {
         let ReadyRun { metier, subject, plan, judge } = ready;
-        if !self.subject.run_commands {
-            check_commands(&plan.cases)?;
-        }
+        let commands = self.subject.commands();
+        let runner = TrialRunner::new(metier, plan, subject, judge.clone(), commands)?;
         let id = plan.id();
         store.open_plan(plan)?;
         store.retry_errors(&id)?;
-        // Without it no case has any.
-        let runner = TrialRunner::new(metier, subject, judge.clone())?.running_commands();
         let stop = interrupt.child();
         let fail_fast = self.fail_fast.map(FailFast::from);
         let limits = EvalLimits::new(fail_fast, self.max_tokens, self.max_calls);
@@ -388,6 +388,7 @@ fn finished_part(
 fn interrupted(store: &FileStore, plan: &Digest) -> CommandError {
     let progress = store.progress(plan).unwrap_or_default();
     let message = format!("interrupted after {} of {} trials", progress.done, progress.units);
-    CommandError { exit: Exit::Interrupted, ..CommandError::failed("Cancelled", message) }
+    let code = FailureCode::Cancelled.as_str();
+    CommandError { exit: Exit::Interrupted, ..CommandError::failed(code, message) }
         .help("the same command continues where it stopped")
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use clap::Args;
 use metier_evals::{
     EvalPlan, Judge, LoopSubject, MAX_REQUEST_BYTES, TrialResult, TrialRunner, UnitRequest,
-    check_commands, check_same_setup, check_trust, skills_under_test,
+    check_same_setup, skills_under_test,
 };
 
 use super::run::SubjectArgs;
@@ -47,15 +47,11 @@ impl PlanSubjectArgs {
         work: impl FnOnce(&TrialRunner<'_>) -> Result<T>,
     ) -> Result<T> {
         let metier = context.acting(&self.find, &self.subject.agent)?;
-        check_trust(&metier)?;
-        if !self.subject.run_commands {
-            check_commands(&plan.cases)?;
-        }
         let names = skills_under_test(&plan.cases);
         let subject = LoopSubject::new(&metier, self.subject.options(), names)?;
         check_same_setup(plan, &metier, &subject)?;
         let judge = self.subject.judge.clone().map(|model| Judge { model });
-        work(&TrialRunner::new(&metier, &subject, judge)?.running_commands())
+        work(&TrialRunner::new(&metier, plan, &subject, judge, self.subject.commands())?)
     }
 }
 

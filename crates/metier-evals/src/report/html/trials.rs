@@ -115,7 +115,7 @@ fn data(case: usize, outcome: &str, result: &TrialResult) -> Value {
                 "target": line(&action.target),
                 "args": line(&args),
                 "ok": action.ok,
-                "code": action.code.as_deref().map(line),
+                "code": action.code,
                 "inner": action.inner,
             })
         })
