@@ -212,8 +212,8 @@ impl TimelineBuilder<'_> {
                 let title = format!("{what} shortened, {tokens_before} to {tokens_after} tokens");
                 self.push(Entry::new("context", Mark::Plain, title));
             }
-            Event::BudgetSpent { budget, limit } => {
-                self.push(Entry::new("budget", Mark::Warn, budget_text(budget, *limit)));
+            Event::BudgetSpent { budget, setting, .. } => {
+                self.push(Entry::new("budget", Mark::Warn, budget_text(budget, setting.as_ref())));
             }
             Event::LoopDetected { action, target, times } => {
                 let title = format!("{action} {target} had the same result {times} times");

@@ -17,7 +17,7 @@ use super::progress::{self, short};
 use super::region::Region;
 use crate::render::operation::{action_words, words};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
-use crate::render::{budget_text, count};
+use crate::render::{budget_text, count, safe};
 
 /// Characters of why a model gave no reply.
 const FAILURE_CHARS: usize = 1000;
@@ -308,8 +308,9 @@ impl Observer for Lines {
                 let text = format!("{what} shortened to fit the context");
                 self.line(depth, &format!("  {}", paint(DIM, text)));
             }
-            Event::BudgetSpent { budget, limit } => {
-                let text = budget_text(budget, *limit);
+            // The end says it where no turn is left.
+            Event::BudgetSpent { budget, setting, .. } if budget != "wall_ms" => {
+                let text = safe(&budget_text(budget, setting.as_ref())).into_owned();
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "budget")));
             }
             Event::LoopDetected { action, times, .. } => {
