@@ -128,6 +128,7 @@ mod signing_hostile;
 mod signing_programs;
 mod skill_links;
 mod support;
+mod tables;
 mod terminal;
 mod trust;
 mod update;
