@@ -226,7 +226,7 @@ impl TimelineBuilder<'_> {
             Event::RunFinished { status, message, answer, data, spent } => {
                 self.timeline.end = Some(End {
                     status: *status,
-                    message: message.clone().unwrap_or_default(),
+                    message: self.end_words(message.as_deref()),
                     answer: answer.as_ref().map_or("", |text| text.as_str()).to_owned(),
                     data: data.clone(),
                     spent: *spent,
@@ -235,6 +235,14 @@ impl TimelineBuilder<'_> {
             // The head of the timeline has it, or it adds nothing.
             _ => {}
         }
+    }
+
+    /// What is said of the end, unless the entry above it has the same: the model's last words.
+    fn end_words(&mut self, message: Option<&str>) -> String {
+        let last =
+            self.section().entries.last().filter(|it| it.label == "model" && !it.reason.is_empty());
+        let is_said = |message: &&str| last.is_some_and(|last| message.starts_with(&last.reason));
+        message.filter(|message| !is_said(message)).unwrap_or_default().to_owned()
     }
 
     fn section(&mut self) -> &mut Section {

@@ -110,6 +110,7 @@ mod run_tools;
 mod run_view;
 mod runs_show;
 mod runs_verified;
+mod said_once;
 mod same_decision;
 mod sandbox;
 mod scan;
