@@ -18,7 +18,7 @@
 //! | `entities`, `chinese`, `chinese_files` | what a request names: files, columns, numbers |
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
-//! | `formats` | the kinds of files that a skill says it is for |
+//! | `formats`, `looks` | the kinds of files that a skill says it is for; requests to look at a file of data |
 //! | `tables` | the table that is meant where none is named |
 //! | `tool_requests`, `file_requests` | requests that a tool answers, and which call that is |
 //! | `tool_answers` | the words about such a call, and what can be done at all |
@@ -42,6 +42,7 @@ mod fill;
 mod filler_words;
 mod formats;
 mod leftover;
+mod looks;
 mod reading;
 mod router;
 mod script;
