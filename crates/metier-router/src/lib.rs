@@ -24,7 +24,7 @@
 //! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
-//! | `unmet`, `leftover`, `filler_words` | what a request asks for that was not passed to a script |
+//! | `unmet`, `leftover`, `filler_words`, `asides` | what a request asks for that was not passed to a script |
 //! | `script` | the same about scripts: a result, or why there is none |
 //!
 //! It stands above `metier-model`, whose `Model` it is, and above `metier-registry`, whose search
@@ -33,6 +33,7 @@
 //! Files on disk: none.
 
 mod answer;
+mod asides;
 mod chinese;
 mod chinese_files;
 mod commands;
