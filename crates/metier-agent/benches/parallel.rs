@@ -10,6 +10,7 @@
     reason = "a bench ends where something cannot be measured"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
@@ -96,6 +97,7 @@ fn setup(model: &dyn Model) -> Setup {
         tools: Arc::from([]),
         chosen: Vec::new(),
         limits: RunLimits { turns: 30, ..RunLimits::default() },
+        budget_settings: BTreeMap::new(),
         mode: Mode::Real,
         is_inner: false,
         outer: OuterCeilings::default(),

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::op::{Op, Outcome, Text};
 use crate::run_id::RunId;
+use crate::setup::BudgetSetting;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -242,6 +243,12 @@ pub enum Event {
         budget: String,
         /// Its limit.
         limit: u64,
+        /// What was used of it.
+        #[serde(default)]
+        used: u64,
+        /// The setting that it comes from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        setting: Option<BudgetSetting>,
     },
     /// Output: the same action had the same result too often; one last turn follows.
     #[serde(rename = "loop.detected")]

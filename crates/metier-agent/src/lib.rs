@@ -83,7 +83,9 @@ pub use metier_policy::Answer;
 pub use op::{Op, Outcome};
 pub use prompt_parts::KnownParts;
 pub use run_id::{InvalidRunId, RunId};
-pub use setup::{Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard};
+pub use setup::{
+    BudgetSetting, Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard,
+};
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};
 pub use summary::Summary;

@@ -2,6 +2,7 @@
 //!
 //! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use metier_model::{DecisionForm, ModelInfo, PlanMode, SkillSearch, ToolOffer};
@@ -46,6 +47,9 @@ pub struct Setup {
     pub chosen: Vec<Chosen>,
     /// What may be spent.
     pub limits: RunLimits,
+    /// The settings that they come from, by the name of the budget; nothing for a program's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub budget_settings: BTreeMap<String, BudgetSetting>,
     /// What the user denied for this run alone, as it was typed. It holds when the run continues in
     /// another process. What was allowed is not kept: the folder of a run can come with a project,
     /// and a project grants nothing.
@@ -162,6 +166,16 @@ pub struct Chosen {
     pub id: SkillId,
     /// What was typed after `/name`; nothing when it was chosen by a flag.
     pub arguments: Option<String>,
+}
+
+/// The setting that a budget comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetSetting {
+    /// As a person writes it: `budgets.turns`, `agents.NAME.budgets.turns`, `--max-turns`.
+    pub key: String,
+    /// The file and line that set it; nothing for a default and for a flag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// What a run may spend.

@@ -3,7 +3,7 @@
 //! The stable part of a prompt is made here and nowhere else: instructions, actions, tools, and the
 //! catalog's prefix. What the catalog shows for the request stands with the request.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use metier_loader::Invocation;
@@ -174,6 +174,7 @@ impl SetupBuilder<'_> {
             tools: self.tools,
             chosen: self.chosen,
             limits: self.limits,
+            budget_settings: BTreeMap::new(),
             denied: self.denied,
             mode: self.mode,
             is_inner: false,

@@ -12,7 +12,8 @@ use crate::event::{Spent, Status};
 use crate::executor::RunSkills;
 use crate::op::{Op, Outcome, SkillText};
 use crate::prompt_parts::PromptParts;
-use crate::setup::{OuterCeilings, Setup};
+use crate::setup::{BudgetSetting, OuterCeilings, Setup};
+use crate::step::SpentBudget;
 
 /// Where a run stands.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub struct State {
     /// Whether the context was shortened because the model said so, since its last reply.
     pub(crate) squeezed: bool,
     pub(crate) next_op: u32,
+    /// The budget that is spent, where one is.
+    pub(crate) exhausted: Option<SpentBudget>,
     pub(crate) finished: Option<Finished>,
 }
 
@@ -228,6 +231,7 @@ impl State {
             answer_handed_back: false,
             squeezed: false,
             next_op: 1,
+            exhausted: None,
             finished: None,
         }
     }
@@ -240,6 +244,12 @@ impl State {
     /// How it ended, if it has.
     pub const fn finished(&self) -> Option<&Finished> {
         self.finished.as_ref()
+    }
+
+    /// The setting that ended it, with its limit, where a budget did.
+    pub fn exhausted_budget(&self) -> Option<(&BudgetSetting, u64)> {
+        let budget = self.exhausted?;
+        Some((self.setup.budget_settings.get(budget.name)?, budget.limit))
     }
 
     /// The plan, if there is one.

@@ -23,7 +23,7 @@ use metier_policy::Invoker;
 use metier_skill::Digest;
 
 use self::acting::Decided;
-pub(crate) use self::spend::add_usage;
+pub(crate) use self::spend::{SpentBudget, add_usage};
 use self::spend::{changes, spent_budget, spent_time};
 use crate::context;
 use crate::event::{Event, PlanAuthor, Status};
@@ -368,9 +368,10 @@ impl Step<'_> {
 
     /// The end of a run whose time is up: there is none left for a last turn.
     fn out_of_time(&mut self) -> StepEffect {
-        let Some((budget, limit)) = spent_budget(self.state) else { return StepEffect::Stop };
-        let message = format!("the budget `{budget}` of {limit} is spent");
-        self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
+        let Some(budget) = spent_budget(self.state) else { return StepEffect::Stop };
+        let message = budget.message(&self.state.setup);
+        self.events.push(budget.event(&self.state.setup));
+        self.state.exhausted = Some(budget);
         let (status, message) = (Status::BudgetExhausted, Some(message));
         self.finish(Finished { status, message, answer: None, data: None })
     }
@@ -379,8 +380,8 @@ impl Step<'_> {
         if spent_time(self.state).is_some() {
             return self.out_of_time();
         }
-        if let Some((budget, limit)) = spent_budget(self.state) {
-            self.spend(budget, limit);
+        if let Some(budget) = spent_budget(self.state) {
+            self.spend(budget);
         }
         if let Some(ending) = &mut self.state.ending {
             if ending.begun {
@@ -401,12 +402,13 @@ impl Step<'_> {
     }
 
     /// A budget is spent: one turn is left to answer.
-    fn spend(&mut self, budget: &'static str, limit: u64) {
+    fn spend(&mut self, budget: SpentBudget) {
         if self.state.ending.is_some() {
             return;
         }
-        let message = format!("the budget `{budget}` of {limit} is spent");
-        self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
+        let message = budget.message(&self.state.setup);
+        self.events.push(budget.event(&self.state.setup));
+        self.state.exhausted = Some(budget);
         self.state.ending = Some(Ending { status: Status::BudgetExhausted, message, begun: false });
     }
 

@@ -70,7 +70,7 @@ use crate::output::Output;
 pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
     let context = || Context::new(&cli.global);
     match &cli.command {
-        Command::List(args) => Ok(list::run(args, &context()?, cli.global.json)),
+        Command::List(args) => list::run(args, &context()?, cli.global.json),
         Command::Inspect(args) => inspect::run(args, &context()?),
         Command::Read(args) => read::run(args, &context()?, cli.global.json),
         Command::Files(args) => files::run(args, &context()?),

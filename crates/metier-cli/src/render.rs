@@ -19,6 +19,7 @@ pub(crate) mod timeline_text;
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use metier::agent::BudgetSetting;
 use metier::fs::utc_text;
 use metier::policy::UnixTime;
 pub(crate) use metier::skill::text::{escape_line as safe, fold_line};
@@ -35,11 +36,12 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// That a budget is spent, and what follows.
-pub(crate) fn budget_text(budget: &str, limit: u64) -> String {
+/// That a budget is spent, and what follows; the end of the run says how much it was.
+pub(crate) fn budget_text(budget: &str, setting: Option<&BudgetSetting>) -> String {
+    let name = setting.map_or(budget, |setting| setting.key.as_str());
     match budget {
-        "wall_ms" => format!("the time of {} s is up", limit.div_ceil(1000)),
-        _ => format!("the budget of {limit} {budget} is spent; one last turn follows"),
+        "wall_ms" => format!("the time of `{name}` is up"),
+        _ => format!("`{name}` is used up; one last turn follows"),
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! In a list the last matching rule wins, as everywhere. In the short form order does not count, because
 //! an object has none: the pattern with the most literal characters wins, and of equals the stricter. Both
-//! become one list, in which the winner stands last.
+//! become one list, in which the winner stands last, and each rule keeps the key under which it was written.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -13,14 +13,37 @@ use metier_policy::{Effect, Permission, Rule};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
+use crate::key_path::Segment;
+
 /// Rules, in the order in which the last match wins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "WrittenRules")]
 pub struct AgentRules {
     /// The rules.
     pub rules: Vec<Rule>,
-    /// Whether the file has them as a list: then each has a line of its own.
-    pub(crate) is_list: bool,
+    /// Where the file has each of them.
+    pub(crate) places: Vec<RulePlace>,
+}
+
+/// Where a file has a rule, below `permissions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RulePlace {
+    /// In a list.
+    Item(usize),
+    /// In the short form: the permission and the pattern, as written.
+    Pair(String, String),
+}
+
+impl RulePlace {
+    /// The steps from `permissions` to the rule.
+    pub(crate) fn segments(&self) -> Vec<Segment<'_>> {
+        match self {
+            Self::Item(at) => vec![Segment::Index(*at)],
+            Self::Pair(permission, pattern) => {
+                vec![Segment::Key(permission), Segment::Key(pattern)]
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -33,25 +56,30 @@ enum WrittenRules {
 impl From<WrittenRules> for AgentRules {
     fn from(written: WrittenRules) -> Self {
         match written {
-            WrittenRules::List(rules) => Self { rules, is_list: true },
-            WrittenRules::Short(short) => Self { rules: in_order(short), is_list: false },
+            WrittenRules::List(rules) => {
+                let places = (0..rules.len()).map(RulePlace::Item).collect();
+                Self { rules, places }
+            }
+            WrittenRules::Short(short) => {
+                let (rules, places) = in_order(short).into_iter().unzip();
+                Self { rules, places }
+            }
         }
     }
 }
 
-fn in_order(short: BTreeMap<String, BTreeMap<String, Effect>>) -> Vec<Rule> {
+fn in_order(short: BTreeMap<String, BTreeMap<String, Effect>>) -> Vec<(Rule, RulePlace)> {
     let mut rules = Vec::new();
-    for (permission, patterns) in short {
+    for (written, patterns) in short {
         // `skill` and `load_skill` are one permission, however long the word is.
-        let known = Permission::named(&permission).map(|known| known.to_string());
-        let permission = known.unwrap_or(permission);
-        rules.extend(patterns.into_iter().map(|(pattern, effect)| Rule {
-            permission: permission.clone(),
-            pattern,
-            effect,
+        let known = Permission::named(&written).map(|known| known.to_string());
+        let permission = known.unwrap_or_else(|_| written.clone());
+        rules.extend(patterns.into_iter().map(|(pattern, effect)| {
+            let place = RulePlace::Pair(written.clone(), pattern.clone());
+            (Rule { permission: permission.clone(), pattern, effect }, place)
         }));
     }
-    rules.sort_by_key(|rule| {
+    rules.sort_by_key(|(rule, _)| {
         (literals(&rule.permission), literals(&rule.pattern), Reverse(rule.effect))
     });
     rules

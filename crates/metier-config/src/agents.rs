@@ -5,16 +5,17 @@
 //! same name, or a built-in one, all of them hold at once: a project can narrow `full`, never replace it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
-use metier_agent::RunLimits;
+use metier_agent::{BudgetSetting, RunLimits};
 use metier_policy::{Effect, PlacedRule, PolicyError, Rule, RuleLayer, RuleSource};
 use metier_skill::own_tools;
-use serde_json::json;
 
+use crate::agent_rules::RulePlace;
 use crate::config::{AgentConfig, BudgetsConfig};
 use crate::key_path::{Segment, render};
 use crate::layer::Layer;
-use crate::resolve::Resolver;
+use crate::resolve::{Explained, Resolver};
 use crate::settings::Settings;
 
 /// The agent that changes nothing.
@@ -78,6 +79,21 @@ impl Settings {
         Ok(Some(agent))
     }
 
+    /// The setting behind each budget of a run that acts as `agent`, by the name that the run has for the budget.
+    pub fn budget_settings(&self, agent: Option<&str>) -> BTreeMap<String, BudgetSetting> {
+        let row = |key: &str| self.explained.iter().find(|row| row.key_path == key);
+        let setting = |(budget, _): (&str, _)| {
+            let everyone = row(&format!("budgets.{budget}"))?;
+            let own = agent.and_then(|name| row(&agent_key(name, &["budgets", budget])));
+            let Explained { key_path, origin, line, .. } =
+                own.filter(|own| own.value != everyone.value).unwrap_or(everyone);
+            let place = line.map(|line| format!("{origin}:{line}"));
+            let name = if budget == "wall_s" { "wall_ms" } else { budget };
+            Some((name.to_owned(), BudgetSetting { key: key_path.clone(), place }))
+        };
+        asked_budgets(&BudgetsConfig::default()).into_iter().filter_map(setting).collect()
+    }
+
     /// The names of all agents, sorted.
     pub fn agent_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.agents.keys().map(String::as_str).collect();
@@ -123,22 +139,56 @@ fn lowered(limits: RunLimits, budgets: &BudgetsConfig) -> RunLimits {
     }
 }
 
-/// The agents of all files, each with what every file says about it: the user's first.
-pub(crate) fn merge(r: &mut Resolver<'_>) -> BTreeMap<String, Vec<AgentLayer>> {
+/// The budgets that an agent can lower, as a file spells them, with what a file asks for.
+fn asked_budgets(budgets: &BudgetsConfig) -> [(&'static str, Option<u32>); 6] {
+    let BudgetsConfig { turns, tool_calls, script_runs, wall_s, tokens, skills_a_turn } = budgets;
+    [
+        ("turns", turns.map(NonZeroU32::get)),
+        ("tool_calls", *tool_calls),
+        ("script_runs", *script_runs),
+        ("wall_s", wall_s.map(NonZeroU32::get)),
+        ("tokens", tokens.map(NonZeroU32::get)),
+        ("skills_a_turn", skills_a_turn.map(NonZeroU32::get)),
+    ]
+}
+
+/// The agents of all files, each with what every file says about it: the user's first. `budgets` are the rows of
+/// the budgets in effect, below which an agent's count.
+pub(crate) fn merge(
+    r: &mut Resolver<'_>,
+    budgets: &[Explained],
+) -> BTreeMap<String, Vec<AgentLayer>> {
     let mut agents: BTreeMap<String, Vec<AgentLayer>> = BTreeMap::new();
-    for layer in [r.user, r.project].into_iter().flatten() {
+    let files: Vec<&Layer> = [r.user, r.project].into_iter().flatten().collect();
+    for layer in &files {
         for (name, agent) in &layer.config.agents {
-            let placed = rules(name, agent, layer);
-            let shown: Vec<&Rule> = placed.iter().map(|placed| &placed.rule).collect();
-            let value = json!({ "permissions": shown, "model": agent.model });
-            let key = render(&[Segment::Key("agents"), Segment::Key(name)]);
-            r.record_at(&key, &format!("{key}.permissions"), &value, Some(layer));
             agents.entry(name.clone()).or_default().push(AgentLayer {
                 origin: layer.origin.clone(),
-                rules: placed,
+                rules: rules(name, agent, layer),
                 model: agent.model.clone(),
                 budgets: agent.budgets.clone(),
             });
+        }
+    }
+    for name in agents.keys() {
+        let before = r.rows.len();
+        let parts = files.iter().filter_map(|layer| Some((*layer, layer.config.agents.get(name)?)));
+        let parts: Vec<(&Layer, &AgentConfig)> = parts.collect();
+        for (layer, agent) in &parts {
+            for (rule, place) in agent.permissions.rules.iter().zip(&agent.permissions.places) {
+                let key = rule_key(name, place);
+                match place {
+                    RulePlace::Item(_) => r.record(&key, rule, Some(layer)),
+                    RulePlace::Pair(..) => r.record(&key, &rule.effect, Some(layer)),
+                }
+            }
+            if let Some(model) = &agent.model {
+                r.record(&agent_key(name, &["model"]), model, Some(layer));
+            }
+        }
+        explain_budgets(r, name, &parts, budgets);
+        if let ([(layer, _), ..], true) = (&*parts, r.rows.len() == before) {
+            r.record(&agent_key(name, &[]), &serde_json::Map::new(), Some(layer));
         }
     }
     if agents.is_empty() {
@@ -147,12 +197,53 @@ pub(crate) fn merge(r: &mut Resolver<'_>) -> BTreeMap<String, Vec<AgentLayer>> {
     agents
 }
 
-fn rules(name: &str, agent: &AgentConfig, layer: &Layer) -> Vec<PlacedRule> {
+/// A row for each budget that a file sets for the agent: the least of them, unless all runs have as little.
+fn explain_budgets(
+    r: &mut Resolver<'_>,
+    name: &str,
+    parts: &[(&Layer, &AgentConfig)],
+    budgets: &[Explained],
+) {
+    let columns = parts.iter().map(|(layer, agent)| (*layer, asked_budgets(&agent.budgets)));
+    let columns: Vec<_> = columns.collect();
+    for (at, (budget, _)) in asked_budgets(&BudgetsConfig::default()).iter().enumerate() {
+        let asked = columns.iter().filter_map(|(layer, asked)| Some((asked[at].1?, *layer)));
+        let mut asked: Vec<(u32, &Layer)> = asked.collect();
+        asked.sort_by_key(|(limit, _)| *limit);
+        let Some((least, layer)) = asked.first().copied() else { continue };
+        let key = agent_key(name, &["budgets", budget]);
+        let everyone = budgets.iter().find(|row| row.key_path == format!("budgets.{budget}"));
+        let limit = everyone.and_then(|row| row.value.as_u64());
+        if let Some(row) = everyone.filter(|_| limit.is_some_and(|limit| limit < least.into())) {
+            r.rows.push(Explained { key_path: key.clone(), overruled: None, ..row.clone() });
+            r.overrule_at(&key, &least, layer);
+        } else {
+            r.record(&key, &least, Some(layer));
+            if let Some((more, layer)) = asked.get(1).filter(|(more, _)| *more > least) {
+                r.overrule_at(&key, more, layer);
+            }
+        }
+    }
+}
+
+/// `agents.NAME.budgets.turns`, with a name in quotes that has a dot.
+fn agent_key(name: &str, keys: &[&str]) -> String {
+    let keys = keys.iter().map(|key| Segment::Key(key));
+    let path: Vec<Segment<'_>> =
+        [Segment::Key("agents"), Segment::Key(name)].into_iter().chain(keys).collect();
+    render(&path)
+}
+
+fn rule_key(name: &str, place: &RulePlace) -> String {
     let path = [Segment::Key("agents"), Segment::Key(name), Segment::Key("permissions")];
-    let key = render(&path);
-    let placed = |(at, rule): (usize, &Rule)| {
-        let own = if agent.permissions.is_list { format!("{key}[{at}]") } else { key.clone() };
-        PlacedRule { rule: rule.clone(), line: layer.line_of(&own) }
+    render(&path.into_iter().chain(place.segments()).collect::<Vec<_>>())
+}
+
+fn rules(name: &str, agent: &AgentConfig, layer: &Layer) -> Vec<PlacedRule> {
+    let written = agent.permissions.rules.iter().zip(&agent.permissions.places);
+    let placed = |(rule, place): (&Rule, &RulePlace)| PlacedRule {
+        rule: rule.clone(),
+        line: layer.line_of(&rule_key(name, place)),
     };
-    agent.permissions.rules.iter().enumerate().map(placed).collect()
+    written.map(placed).collect()
 }

@@ -136,7 +136,10 @@ impl<'n> Checker<'n> {
             (None, Some(rest)) if self.is_refused(rest, Scope::Project) => {
                 self.not_for_projects(offset, &help_text(rest));
             }
-            (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
+            (None, Some(rest @ Json::Object(_))) => {
+                self.note_line(offset);
+                self.check(value, rest);
+            }
             // Free values, such as `model.params`: only the parser's and our own bounds hold.
             (None, _) => self.check(value, &Json::Null),
         }

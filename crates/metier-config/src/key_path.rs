@@ -40,6 +40,28 @@ pub(crate) fn render_short(path: &[Segment<'_>]) -> String {
     clip(&text, MAX_PATH).into_owned()
 }
 
+/// The keys of a path as a person types it, such as [`render`] writes it: `agents."a.b".budgets.turns`. A quote
+/// that is not closed is a part of its key.
+pub fn split_keys(path: &str) -> Vec<&str> {
+    let (mut keys, mut rest) = (Vec::new(), path);
+    loop {
+        let quoted = rest.strip_prefix('"').and_then(|inner| inner.split_once('"'));
+        let quoted = quoted.filter(|(_, behind)| behind.is_empty() || behind.starts_with('.'));
+        let (key, behind) = match quoted {
+            Some((key, behind)) => (key, behind.strip_prefix('.')),
+            None => match rest.split_once('.') {
+                Some((key, behind)) => (key, Some(behind)),
+                None => (rest, None),
+            },
+        };
+        keys.push(key);
+        match behind {
+            Some(behind) => rest = behind,
+            None => return keys,
+        }
+    }
+}
+
 fn push(text: &mut String, segment: Segment<'_>) {
     match segment {
         Segment::Index(index) => text.extend(["[", &index.to_string(), "]"]),
@@ -61,4 +83,29 @@ fn is_plain(key: &str) -> bool {
         && key
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | ':' | '@' | '/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_split_as_it_is_written() {
+        for (path, expected) in [
+            ("model", &["model"][..]),
+            ("budgets.turns", &["budgets", "turns"]),
+            ("agents.\"a.b\".budgets.turns", &["agents", "a.b", "budgets", "turns"]),
+            ("skills.\"a.b\"", &["skills", "a.b"]),
+            ("skills.\"a.b", &["skills", "\"a", "b"]),
+            ("skills.\"a\"b", &["skills", "\"a\"b"]),
+            ("", &[""]),
+            ("a..b.", &["a", "", "b", ""]),
+        ] {
+            assert_eq!(split_keys(path), expected, "{path}");
+        }
+        for keys in [&["agents", "a.b", "model"][..], &["skills", "user:x"], &["skills", "a b"]] {
+            let segments: Vec<Segment<'_>> = keys.iter().map(|key| Segment::Key(key)).collect();
+            assert_eq!(split_keys(&render(&segments)), keys);
+        }
+    }
 }

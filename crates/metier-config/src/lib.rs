@@ -77,6 +77,7 @@ pub use config::{
 };
 pub use edit::{add_value, remove_value, set_skill_enabled, set_value};
 pub use error::{ConfigError, ConfigErrorKind};
+pub use key_path::split_keys;
 pub use layer::{Layer, Scope, parse};
 pub use resolve::{Explained, Overruled};
 pub use schema::json_schema;

@@ -72,9 +72,14 @@ impl Settings {
         let execution = execution(&mut r);
         let (limits, body_limits, walk) = security(&mut r);
         let permissions = permissions(&mut r);
-        let agents = agents::merge(&mut r);
+        // An agent's budgets lower these, whose rows come further down.
+        let mut later = Resolver { managed, user, project, rows: Vec::new() };
+        let run_limits = budgets(&mut later);
+        let agents = agents::merge(&mut r, &later.rows);
         let enable_skills = enable_skills(&mut r);
         let (skills, off_by_project) = skills(&mut r);
+        let sources = sources::merge(&mut r);
+        r.rows.append(&mut later.rows);
         Self {
             skill_roots,
             profile,
@@ -88,8 +93,8 @@ impl Settings {
             enable_skills,
             skills,
             off_by_project,
-            sources: sources::merge(&mut r),
-            run_limits: budgets(&mut r),
+            sources,
+            run_limits,
             catalog: catalog(&mut r),
             trusted_keys: r.user_only("trusted_keys", Vec::new(), |c| {
                 (!c.trusted_keys.is_empty()).then(|| c.trusted_keys.clone())

@@ -47,6 +47,11 @@ impl Pattern {
         }
     }
 
+    /// Whether it matches some script of this skill.
+    pub(crate) fn may_match_script_of(&self, skill: &SubjectSpellings<'_>) -> bool {
+        self.words.may_match_script_of(&skill.texts)
+    }
+
     /// Whether it matches one command, for a script that could be started by it.
     pub(crate) fn matches_words(&self, argv: &[String]) -> bool {
         self.words.matches(argv, MatchMode::Exact)

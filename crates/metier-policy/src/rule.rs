@@ -150,15 +150,28 @@ impl RuleLayer {
         self.rules.iter().filter(foreign).map(|rule| self.at(rule))
     }
 
-    /// The rules about loading skills that match none of these: a typo, or a skill that is gone.
+    /// The rules about loading skills and about their scripts that match none of these: a typo, or a skill that is
+    /// gone.
     pub fn without_skill(&self, skills: &[SkillId]) -> Vec<RuleAt> {
-        let about_skills =
-            |rule: &&CompiledRule| rule.permission == PermissionPattern::One(Permission::LoadSkill);
+        let is_about = |rule: &CompiledRule, skill: &SubjectSpellings<'_>| match &rule.permission {
+            PermissionPattern::One(Permission::LoadSkill) => rule.matches(skill),
+            PermissionPattern::One(Permission::RunScript | Permission::ScriptNetwork) => {
+                rule.pattern.may_match_script_of(skill)
+            }
+            _ => true,
+        };
+        let subjects: Vec<Subject> = skills.iter().cloned().map(Subject::Skill).collect();
+        let skills: Vec<_> = subjects.iter().map(SubjectSpellings::of_skill).collect();
+        // Without any skill, `*` would match none either.
         let matches_none = |rule: &&CompiledRule| {
-            !skills.iter().any(|id| {
-                let subject = Subject::Skill(id.clone());
-                rule.matches(&SubjectSpellings::of_skill(&subject))
-            })
+            rule.placed.rule.pattern != "*" && !skills.iter().any(|skill| is_about(rule, skill))
+        };
+        let about_skills = |rule: &&CompiledRule| {
+            use Permission::{LoadSkill, RunScript, ScriptNetwork};
+            matches!(
+                &rule.permission,
+                PermissionPattern::One(LoadSkill | RunScript | ScriptNetwork)
+            )
         };
         let rules = self.rules.iter().filter(about_skills).filter(matches_none);
         rules.map(|rule| self.at(rule)).collect()

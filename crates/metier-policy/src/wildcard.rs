@@ -52,6 +52,16 @@ impl Wildcard {
         begins && self.matches_whole(text)
     }
 
+    /// Whether it matches some text that begins with `head`.
+    pub(crate) fn may_begin_with(&self, head: &str) -> bool {
+        if self.first.chars >= head.chars().count() {
+            let start: String = self.first.text.chars().take(head.chars().count()).collect();
+            return Piece::new(&start).at_start(head) == Some(head.len());
+        }
+        // What is behind a star may follow.
+        self.first.at_start(head).is_some() && !self.rest.is_empty()
+    }
+
     fn matches_whole(&self, text: &str) -> bool {
         let Some(start) = self.first.at_start(text) else { return false };
         let mut text = &text[start..];
@@ -105,6 +115,24 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_may_match_what_begins_like_it() {
+        for (pattern, head, expected) in [
+            ("pdf/*", "pdf/", true),
+            ("pdf/scripts/*.py", "pdf/", true),
+            ("p?f/*", "pdf/", true),
+            ("*", "pdf/", true),
+            ("*/x", "pdf/", true),
+            ("pdf*", "pdf/", true),
+            ("pdf", "pdf/", false),
+            ("pd/*", "pdf/", false),
+            ("pdfs/*", "pdf/", false),
+            ("", "pdf/", false),
+        ] {
+            assert_eq!(Wildcard::new(pattern).may_begin_with(head), expected, "{pattern}");
+        }
+    }
 
     #[test]
     fn patterns_match_whole_texts() {

@@ -88,6 +88,12 @@ impl Words {
         spellings.iter().any(|spelling| first.whole.matches(spelling))
             && match_arguments(rest, open, args)
     }
+
+    /// Whether it matches some script of a skill that can be spelt in several ways.
+    pub(crate) fn may_match_script_of(&self, skill: &[String]) -> bool {
+        let Some(first) = self.words.first() else { return self.open };
+        skill.iter().any(|name| first.whole.may_begin_with(&format!("{name}/")))
+    }
 }
 
 fn match_arguments(words: &[Word], open: bool, arguments: &[String]) -> bool {

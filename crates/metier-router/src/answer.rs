@@ -263,8 +263,10 @@ impl Voice {
 pub(crate) fn failure_text(past: &PastAction) -> String {
     let denied = past.data["reason"].as_str().map(|reason| format!("Not allowed: {reason}"));
     let text = denied.as_deref().unwrap_or_else(|| past.text.trim());
+    // `Not allowed` says `NotAllowed`.
+    let words = text.replace(' ', "").to_lowercase();
     match &past.code {
-        Some(code) if !text.contains(code.as_str()) => format!("{text} [{code}]"),
+        Some(code) if !words.contains(&code.as_str().to_lowercase()) => format!("{text} [{code}]"),
         _ => text.to_owned(),
     }
 }

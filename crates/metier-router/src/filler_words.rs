@@ -22,7 +22,7 @@ pub(crate) const FILLERS: &[&str] = &[
     "stored", "sum", "summaries", "summarise", "summarize", "summary", "sums", "table", "tables", "take", "tally", "tell", "thank",
     "thanks", "that", "the", "their", "them", "then", "there", "there's", "these", "they", "thing", "things", "think", "this", "those", "to", "together",
     "too", "total", "totals", "up", "us", "use", "using", "value", "values", "very", "via", "view", "want", "wanted", "was", "way", "we", "well",
-    "were", "what", "what's", "whats", "which", "who", "whole", "whom", "will", "wish", "work", "would", "written", "yes", "you",
+    "were", "what", "what's", "whats", "glance", "gist", "rundown", "peek", "preview", "skim", "explore", "describe", "description", "explain", "contain", "brief", "briefly", "high-level", "looks", "which", "who", "whole", "whom", "will", "wish", "work", "would", "written", "yes", "you",
     "your", "did", "lot", "lots", "used", "uses", "attached", "enough", "ready", "already", "still", "by", "across", "according", "based", "breakdown", "amount", "amounts", "split",
 ];
 /// What says how the words behind it are meant, and means nothing alone.

@@ -90,7 +90,7 @@ impl Account {
 }
 
 /// What a description says that the skill is not for must not account for anything.
-fn without_refusals(about: &str) -> String {
+pub(crate) fn without_refusals(about: &str) -> String {
     let is_refusal = |sentence: &str| {
         let lower = sentence.trim_start().to_lowercase();
         let starts = ["do not", "don't", "not for", "never", "不要", "不用于", "不适用"];

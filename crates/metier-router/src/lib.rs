@@ -18,13 +18,13 @@
 //! | `entities`, `chinese`, `chinese_files` | what a request names: files, columns, numbers |
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
-//! | `formats` | the kinds of files that a skill says it is for |
+//! | `formats`, `looks` | the kinds of files that a skill says it is for; requests to look at a file of data |
 //! | `tables` | the table that is meant where none is named |
 //! | `tool_requests`, `file_requests` | requests that a tool answers, and which call that is |
 //! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
-//! | `unmet`, `leftover`, `filler_words` | what a request asks for that was not passed to a script |
+//! | `unmet`, `leftover`, `filler_words`, `asides` | what a request asks for that was not passed to a script |
 //! | `script` | the same about scripts: a result, or why there is none |
 //!
 //! It stands above `metier-model`, whose `Model` it is, and above `metier-registry`, whose search
@@ -33,6 +33,7 @@
 //! Files on disk: none.
 
 mod answer;
+mod asides;
 mod chinese;
 mod chinese_files;
 mod commands;
@@ -42,6 +43,7 @@ mod fill;
 mod filler_words;
 mod formats;
 mod leftover;
+mod looks;
 mod reading;
 mod router;
 mod script;

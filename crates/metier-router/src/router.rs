@@ -26,7 +26,7 @@ use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
 use crate::tool_requests::{ToolRequest, tool_request};
 use crate::unmet::ScriptRun;
-use crate::{formats, reading, script, tables, unmet};
+use crate::{formats, looks, reading, script, tables, unmet};
 
 /// The most skills that one request is given.
 const MAX_SKILLS: usize = 2;
@@ -71,6 +71,16 @@ impl Router {
         if let Some(last) = tried.last().filter(|_| !again) {
             return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
         }
+        if let Some(kind) = looks::kind(&turn.view.request, &turn.view.files) {
+            let words = looks::words_to_rank(&turn.view.request, &kind);
+            let ranking = self.index(&turn.view.offered).rank(&words, MAX_RANKED);
+            let names = |skill: &OfferedSkill| formats::names(&skill.description, &kind);
+            let about = chosen(&ranking, turn, &[]).into_iter().filter(|(skill, _)| names(skill));
+            let about: Vec<_> = about.collect();
+            if !about.is_empty() {
+                return select(turn, voice, &about);
+            }
+        }
         if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
             return decision;
         }
@@ -89,16 +99,7 @@ impl Router {
             let close = ranking.first().is_some_and(|best| best.confidence > 0.0);
             return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(near, close));
         }
-        let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
-        if turn.view.last_turn {
-            return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
-        }
-        let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
-        let reason = reason.collect::<Vec<_>>().join(" ");
-        let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
-        let mut plan = plan(turn, voice, &names.join(", "));
-        mark(&mut plan, "s1", StepStatus::InProgress);
-        with_plan(turn, plan, Action::SelectSkills { skills, reason })
+        select(turn, voice, &chosen)
     }
 
     /// The offered skills that have anything to do with the request, best first.
@@ -173,6 +174,20 @@ fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
         }
         None => tables::may_call(turn, tool).then(|| Decision::to(Action::call(tool, args))),
     }
+}
+
+/// The decision to use these skills.
+fn select(turn: &Turn, voice: Voice, chosen: &[(&OfferedSkill, &Hit)]) -> Decision {
+    let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
+    if turn.view.last_turn {
+        return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
+    }
+    let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
+    let reason = reason.collect::<Vec<_>>().join(" ");
+    let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
+    let mut plan = plan(turn, voice, &names.join(", "));
+    mark(&mut plan, "s1", StepStatus::InProgress);
+    with_plan(turn, plan, Action::SelectSkills { skills, reason })
 }
 
 /// The skills that fire: all that are called by name, or else the best.

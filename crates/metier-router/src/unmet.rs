@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use crate::asides;
 use crate::entities::{ROWS, RequestEntities, extension, is_in_chinese};
 use crate::leftover::{self, Account};
 
@@ -151,6 +152,8 @@ const CHINESE_WISHES: &[&str] = &[
     "修改",
     "排序",
 ];
+/// Characters of an output in which columns are looked for.
+const MAX_HEAD: usize = 4000;
 const CHINESE_JOINTS: &[&str] = &["并且", "并", "然后", "再", "同时", "还要", "最后", "，"];
 
 /// A script that was run for a request.
@@ -174,6 +177,8 @@ pub(crate) fn unmet(request: &str, entities: &RequestEntities, run: &ScriptRun<'
             found.push(file.clone());
         }
     }
+    let columns: String = run.output.chars().take(MAX_HEAD).collect();
+    let request = &*asides::without(request, &entities.files, &columns.to_lowercase());
     let body = run.body.to_lowercase();
     let promised = WISHES.iter().filter(|wish| body.contains(*wish));
     let about = promised.fold(run.about.to_owned(), |about, wish| format!("{about}\n{wish}"));

@@ -382,7 +382,7 @@ codes! {
     RuleUnmatched "rule-unmatched" [W W W] []
         "A rule of the configuration matches no known skill or tool.",
         "It has no effect; a typo in a rule that denies leaves open what it should close.",
-        "Correct the name, or remove the rule. `metier list` and `metier tools` show the names.";
+        "Correct the name, or remove the rule. `metier list` and `metier tools` show the names; a rule about scripts is written SKILL/PATH.";
     RecordsUnreadable "records-unreadable" [E E E] []
         "`skills.json` or `skills.lock.json` cannot be read.",
         "Without them it is not known which skills were installed, from where, and whether they were changed.",

@@ -221,9 +221,9 @@ impl Session {
             _ if self.cancel().is_cancelled() => Err(cancelled()),
             None => {
                 let open = approver.into_open().map(Box::new);
-                let message = format!("the script needs approval: {reason}");
                 let code = FailureCode::NeedsApproval.as_str();
-                Err(Error { approval: open, ..Error::new(ErrorKind::NeedsApproval, code, message) })
+                // The reason says that it needs approval.
+                Err(Error { approval: open, ..Error::new(ErrorKind::NeedsApproval, code, reason) })
             }
             Some(Approval { answer: Answer::Reject(_), .. }) => Err(Error::denied(
                 FailureCode::Rejected.as_str(),

@@ -178,6 +178,7 @@ pub use environment::Environment;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule, WithSkills};
+pub use health::UnmatchedRule;
 pub use init::init;
 pub use install_requests::FiledRequest;
 pub use inventory::{InventorySkill, InventoryState};

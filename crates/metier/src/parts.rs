@@ -165,9 +165,9 @@ pub mod tools {
 /// The loop: events, records, resume, replay and export.
 pub mod agent {
     pub use metier_agent::{
-        Approval, Approver, AskApprover, AskDetails, AutoApprove, Difference, Event, Mode,
-        NoApprover, Note, Observer, Op, Outcome, PlanAuthor, Question, Record, RunFolder, RunId,
-        RunLimits, ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
+        Approval, Approver, AskApprover, AskDetails, AutoApprove, BudgetSetting, Difference, Event,
+        Mode, NoApprover, Note, Observer, Op, Outcome, PlanAuthor, Question, Record, RunFolder,
+        RunId, RunLimits, ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
     };
 
     /// Whether a record is what was written.

@@ -197,6 +197,7 @@ impl Session {
         .build();
         setup.names_no_files = self.author != RequestAuthor::Person;
         setup.model_by_project.clone_from(&shared.by_project);
+        setup.budget_settings = self.budget_settings();
         setup.agent = metier.agent().map(|agent| agent.name.clone());
         let watch = RunWatch { observer: call.observer, cancel: call.cancel };
         self.drive(folder, &**model, &executor, watch, |agent, folder| {

@@ -3,14 +3,15 @@
 //! `run`, `resume` and `chat` go through here for every front end, so that all of them put a run
 //! together alike. The loop itself is `metier-agent`'s.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use metier_agent::{
-    Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, RunFolder,
-    RunId, RunLimits, Setup, State,
+    Agent, AgentError, Approver, BudgetSetting, Event, LocalExecutor, Mode, NoApprover, Note,
+    Observer, RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
 use metier_model::Model;
@@ -424,6 +425,19 @@ impl Session {
             prompt_tokens: window.map_or(limits.prompt_tokens, |window| u64::from(window) * 3 / 4),
             ..limits
         }
+    }
+
+    /// The settings that these limits come from.
+    pub(crate) fn budget_settings(&self) -> BTreeMap<String, BudgetSetting> {
+        let agent = self.metier.agent();
+        let mut settings =
+            self.metier.settings().budget_settings(agent.map(|agent| agent.name.as_str()));
+        let limits = agent.map_or(self.metier.settings().run_limits, |agent| agent.run_limits);
+        if self.max_turns.is_some_and(|turns| turns < limits.turns) {
+            let flag = BudgetSetting { key: "--max-turns".to_owned(), place: None };
+            settings.insert("turns".to_owned(), flag);
+        }
+        settings
     }
 }
 

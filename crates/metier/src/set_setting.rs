@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use metier_config::{ConfigError, Scope, add_value, remove_value, set_value};
+use metier_config::{ConfigError, Scope, add_value, remove_value, set_value, split_keys};
 use metier_model::Provider;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ impl Metier {
             let (changed, removed) = self.set_model(value)?;
             return Ok(SettingChange { file, changed, removed });
         }
-        let path: Vec<&str> = key.split('.').collect();
+        let path = split_keys(key);
         let changed = self.edit_typed(|text, file| {
             // The other spelling of the key would still count.
             let text = match ENABLE_SKILLS.iter().position(|it| *it == key) {
@@ -67,7 +67,7 @@ impl Metier {
     /// As for [`Metier::set_setting`], and where the setting is not a list.
     pub fn add_setting(&self, key: &str, value: &str) -> Result<SettingChange> {
         let file = self.config_target(Scope::User)?;
-        let path: Vec<&str> = key.split('.').collect();
+        let path = split_keys(key);
         let changed = self.edit_typed(|text, file| {
             let add = |text: &str, value: &Value| add_value(text, file, Scope::User, &path, value);
             match serde_json::from_str(value) {

@@ -46,6 +46,7 @@ impl Metier {
     pub fn skill_stats(&self) -> Result<SkillStats> {
         let mut stats = SkillStats::default();
         let mut skills: BTreeMap<String, SkillUse> = BTreeMap::new();
+        let scan = self.skills();
         for folder in self.runs()? {
             let verdict = RunState::of(&folder).record;
             if verdict.is_none_or(|verdict| verdict == RecordVerdict::Broken) {
@@ -54,7 +55,15 @@ impl Metier {
             }
             stats.runs += 1;
             for run in std::iter::once(folder.clone()).chain(folder.inner_runs()?) {
-                count(&run.readable_events()?.0, &mut skills);
+                let setup = run.setup().ok();
+                // What a name meant in the run; what was not offered there may be here.
+                let id_of = |name: &str| {
+                    let then = setup.as_ref().and_then(|setup| setup.skill(name));
+                    let then = then.map(|card| card.id.to_string());
+                    let now = || scan.index.find(name).map(|entry| entry.id().to_string());
+                    then.or_else(now).unwrap_or_else(|| name.to_owned())
+                };
+                count(&run.readable_events()?.0, id_of, &mut skills);
             }
         }
         stats.skills =
@@ -64,7 +73,12 @@ impl Metier {
     }
 }
 
-fn count(records: &[metier_agent::Record], skills: &mut BTreeMap<String, SkillUse>) {
+/// Counts the skills of one record. `id_of` gives the id of the skill that a name meant, or the name.
+fn count(
+    records: &[metier_agent::Record],
+    id_of: impl Fn(&str) -> String,
+    skills: &mut BTreeMap<String, SkillUse>,
+) {
     let mut missing: Vec<String> = Vec::new();
     for record in records {
         match &record.event {
@@ -100,7 +114,7 @@ fn count(records: &[metier_agent::Record], skills: &mut BTreeMap<String, SkillUs
                 code: Some(metier_skill::FailureCode::SkillNotFound), ..
             } => {
                 for name in missing.drain(..) {
-                    skills.entry(name).or_default().misses += 1;
+                    skills.entry(id_of(&name)).or_default().misses += 1;
                 }
             }
             _ => {}

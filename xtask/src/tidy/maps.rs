@@ -22,7 +22,8 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
             && !above.contains("cfg(test)")
             && !is_named(&header, module)
         {
-            let message = format!("`{module}` is not in the table of modules above: say what it owns");
+            let message =
+                format!("`{module}` is not in the table of modules above: say what it owns");
             findings.push(Finding::new(path, at + 1, message));
         }
         above = line;

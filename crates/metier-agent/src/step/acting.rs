@@ -12,7 +12,7 @@ use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::spend::{add_usage, changes, exceeded_by, spent_time};
+use super::spend::{SpentBudget, add_usage, changes, exceeded_by, spent_time};
 use super::{Step, StepEffect, ending};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
@@ -97,8 +97,8 @@ impl Step<'_> {
             let id = self.state.next_op;
             self.state.next_op += 1;
             acting.current = Some(Current { id, op: op.clone(), stage: Stage::Judging });
-            if let Some((budget, limit)) = exceeded_by(self.state, &op) {
-                return self.refuse_for_budget(id, budget, limit);
+            if let Some(budget) = exceeded_by(self.state, &op) {
+                return self.refuse_for_budget(id, budget);
             }
             return StepEffect::Judge(id, op);
         }
@@ -108,9 +108,10 @@ impl Step<'_> {
     }
 
     /// The operation is not done, and the model is left one turn to answer.
-    fn refuse_for_budget(&mut self, id: u32, budget: &'static str, limit: u64) -> StepEffect {
-        self.spend(budget, limit);
-        let text = format!("The budget `{budget}` of {limit} is spent, so this was not done.");
+    fn refuse_for_budget(&mut self, id: u32, budget: SpentBudget) -> StepEffect {
+        self.spend(budget);
+        let SpentBudget { name, limit, .. } = budget;
+        let text = format!("The budget `{name}` of {limit} is spent, so this was not done.");
         self.performed(id, &Outcome::failed(FailureCode::BudgetSpent, text))
     }
 

@@ -1,6 +1,7 @@
 //! Skills in memory, executor that write down what they did, and a run over them.
 //! No disk, no process, no network.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use metier_agent::executor::{ActionContext, Asked, DecidedAction, Judgement};
@@ -186,6 +187,7 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         tools: [tool("write_file", true), tool("read_file", false)].into(),
         chosen: Vec::new(),
         limits: RunLimits::default(),
+        budget_settings: BTreeMap::new(),
         denied: Vec::new(),
         mode: Mode::Real,
         is_inner: false,

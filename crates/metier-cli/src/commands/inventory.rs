@@ -6,12 +6,14 @@ use std::io::{self, Write};
 use clap::Args;
 use metier::{InventorySkill, InventoryState};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::render::table::terminal_width;
 use crate::render::{count, safe};
 
 /// List every skill in every agent's folder: managed, unmanaged or modified, its origin, digest and signer.
@@ -98,7 +100,14 @@ impl Output for Inventory {
                 if skill.agents.is_empty() { "-".to_owned() } else { skill.agents.join(",") };
             let path = paint(DIM, path_text(skill.path.as_ref()));
             let name = paint(BOLD, safe(&skill.name));
-            writeln!(out, "{name}{version}  {}  {agents}  {path}", words.join(" "))?;
+            let line = format!("{name}{version}  {}  {agents}", words.join(" "));
+            let whole = anstream::adapter::strip_str(&format!("{line}  {path}")).to_string();
+            // A path is pasted: it goes to a line of its own before it is torn.
+            if terminal_width().is_some_and(|width| whole.width() > width) {
+                writeln!(out, "{line}\n  {path}")?;
+            } else {
+                writeln!(out, "{line}  {path}")?;
+            }
             if let Some(origin) = &skill.origin {
                 let signer = skill.signer.as_ref();
                 let signer =

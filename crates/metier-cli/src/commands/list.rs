@@ -3,6 +3,7 @@
 //! Finding is `metier-registry`'s; this file renders.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,11 +13,11 @@ use clap::Args;
 use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
 use metier::registry::{Change, ChangeKind, Conflict, Entry, Ignored, RootReport, Scan, parallel};
-use metier::skill::{Code, Source};
+use metier::skill::{Code, SkillId, Source};
 use metier::{CancelToken, TrustMarks};
 
-use crate::context::{Context, FindArgs};
-use crate::error::Exit;
+use crate::context::{AgentArgs, Context, FindArgs};
+use crate::error::{Exit, Result};
 use crate::output::{Output, heading, print_note, write_json, write_rows};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::Table;
@@ -45,8 +46,10 @@ pub(crate) struct ListArgs {
     #[arg(long, short)]
     all: bool,
     /// Keep running, and print skills as they are added, changed or removed.
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with_all = ["all", "agent"])]
     watch: bool,
+    #[command(flatten)]
+    agent: AgentArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -56,14 +59,23 @@ struct Listing {
     marks: TrustMarks,
     all: bool,
     source: Option<Source>,
+    /// The agent that it is listed for, and what it may load.
+    agent: Option<(String, HashSet<SkillId>)>,
 }
 
-pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
+pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     if args.watch {
-        return follow(args, context, json);
+        return Ok(follow(args, context, json));
     }
-    let metier = context.finding(&args.find);
+    let metier = context.acting(&args.find, &args.agent)?;
     let scan = metier.skills();
+    let agent = match metier.agent() {
+        Some(agent) => {
+            let usable = metier.usable_skills()?;
+            Some((agent.name.clone(), usable.iter().map(|entry| entry.id()).collect()))
+        }
+        None => None,
+    };
     // Only a project's skills need trust. Without a home directory there is none.
     let entries = scan.index.entries().iter().chain(scan.index.shadowed());
     let marks = if entries.into_iter().any(|entry| entry.source == Source::Project) {
@@ -71,7 +83,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Out
     } else {
         TrustMarks::new(TrustedFolders::default())
     };
-    Box::new(Listing { scan, marks, all: args.all, source: args.source })
+    Ok(Box::new(Listing { scan, marks, all: args.all, source: args.source, agent }))
 }
 
 impl Output for Listing {
@@ -114,14 +126,16 @@ impl Output for Listing {
 }
 
 impl Listing {
-    /// The entries of the source that was asked for; precedence was decided among all.
+    /// The entries of the source that was asked for, and that the agent may load; precedence was decided among all.
     fn chosen<'e>(&self, entries: &'e [Arc<Entry>]) -> Cow<'e, [Arc<Entry>]> {
-        match self.source {
-            None => Cow::Borrowed(entries),
-            Some(source) => {
-                entries.iter().filter(|entry| entry.source == source).cloned().collect()
-            }
+        if self.source.is_none() && self.agent.is_none() {
+            return Cow::Borrowed(entries);
         }
+        let is_chosen = |entry: &&Arc<Entry>| {
+            self.source.is_none_or(|source| entry.source == source)
+                && self.agent.as_ref().is_none_or(|(_, usable)| usable.contains(&entry.id()))
+        };
+        entries.iter().filter(is_chosen).cloned().collect()
     }
 
     /// The skills that count; of one source also those that others shadow, in the order of names.
@@ -230,6 +244,15 @@ impl Listing {
         let clashes = counting.iter().filter(|entry| self.has_clash(entry)).count();
         if clashes > 0 {
             more.push(format!("{clashes} with a clash"));
+        }
+        if let Some((name, usable)) = &self.agent {
+            let of_source =
+                |entry: &&Arc<Entry>| self.source.is_none_or(|source| entry.source == source);
+            let all = self.scan.index.entries().iter().filter(of_source);
+            let kept = all.filter(|entry| !usable.contains(&entry.id())).count();
+            if kept > 0 {
+                more.push(format!("{kept} that `{}` may not load", safe(name)));
+            }
         }
         if !more.is_empty() {
             text.push_str(&format!("; {}", more.join(", ")));

@@ -5,13 +5,14 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
+use metier::UnmatchedRule;
 use metier::policy::{AlwaysScope, AnswerScope, RememberedAnswer};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
-use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe, time_text};
 
@@ -44,6 +45,9 @@ enum Action {
 #[derive(Serialize)]
 struct Listed {
     answers: Vec<Answer>,
+    /// Rules of the configuration that no answer can be about.
+    #[serde(skip)]
+    unmatched: Vec<UnmatchedRule>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +71,8 @@ pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn O
         Some(Action::List) | None => {
             let answers = context.metier.remembered_answers()?.into_iter();
             let answers = answers.map(|(answer, holds)| Answer { answer, holds }).collect();
-            Ok(Box::new(Listed { answers }))
+            let unmatched = context.metier.unmatched_rules(&context.metier.skills())?;
+            Ok(Box::new(Listed { answers, unmatched }))
         }
     }
 }
@@ -131,6 +136,11 @@ impl Output for Listed {
             }
         };
         print_note(&paint(DIM, what));
+        for rule in &self.unmatched {
+            let line = rule.at.line.map_or_else(String::new, |line| format!(":{line}"));
+            let text = format!("{}{line}: {rule}", rule.at.origin);
+            print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(&text)));
+        }
         Ok(())
     }
 }

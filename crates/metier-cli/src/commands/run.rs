@@ -18,7 +18,7 @@ use crate::agent::watch::{JsonLines, Lines, Watcher};
 use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note};
-use crate::render::{count, shell};
+use crate::render::{count, safe, shell};
 use crate::source_arg::SourceArg;
 
 /// Work on a request: pick skills, load them, run their scripts in the sandbox, answer.
@@ -115,10 +115,14 @@ impl RuleArgs {
 impl RunOptionArgs {
     /// A session as the flags say, connected to `console`.
     pub(crate) fn session(&self, metier: &Metier, console: &Console) -> Result<Session> {
-        let most = metier.settings().run_limits.turns;
+        let agent = metier.agent();
+        let most = agent.map_or(metier.settings().run_limits, |agent| agent.run_limits).turns;
         if let Some(asked) = self.max_turns.filter(|asked| *asked > most) {
+            let settings = metier.settings().budget_settings(agent.map(|it| it.name.as_str()));
+            let key = settings.get("turns").map_or("budgets.turns", |setting| setting.key.as_str());
             print_note(&format!(
-                "`--max-turns {asked}` is more than `budgets.turns` allows: {}",
+                "`--max-turns {asked}` is more than `{}` allows: {}",
+                safe(key),
                 count(most as usize, "turn")
             ));
         }

@@ -10,6 +10,7 @@ use metier::pack::{
     FileState, InstalledSkill, LinkState, UpstreamState, VerifiedSkill, VerifyScan, VerifyState,
 };
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::commands::asking::SourceTalk;
 use crate::commands::installed_target::installed_target;
@@ -20,11 +21,14 @@ use crate::output::{Output, print_note, write_json};
 use crate::render::fetching::FetchLine;
 use crate::render::findings::finding_line;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::render::table::{cut, terminal_width};
 use crate::render::{count, safe};
 use crate::scope::ScopeArgs;
 
 /// How many differences of a skill are shown.
 const MAX_SHOWN: usize = 20;
+/// Columns that a digest keeps on a narrow terminal.
+const LEAST_DIGEST: usize = 15;
 
 /// Compare installed skills with skills.lock.json, or check the signatures of an archive.
 ///
@@ -191,7 +195,12 @@ impl Output for Verified {
                 _ => ("unreadable", RED),
             };
             let digest = skill.tree.map_or_else(|| "-".repeat(71), |tree| tree.to_string());
-            let name = paint(BOLD, safe(&skill.name));
+            let name = safe(&skill.name);
+            // Names are typed back; the whole digest is in a file or a pipe, and in the JSON.
+            let beside = name.width() + word.width() + 4;
+            let room = terminal_width().map(|width| width.saturating_sub(beside).max(LEAST_DIGEST));
+            let digest = room.map_or_else(|| digest.clone(), |room| cut(&digest, room));
+            let name = paint(BOLD, name);
             writeln!(out, "{}  {name}  {}", paint(DIM, digest), paint(style, word))?;
             for difference in skill.differences.iter().take(MAX_SHOWN) {
                 let what = file_word(difference.state);

@@ -82,25 +82,30 @@ impl Table {
 /// Columns of the terminal that a column of the table keeps, and the last one while others can give.
 const LEAST: usize = 8;
 const LEAST_LAST: usize = 20;
+/// What is kept of each where even that is too wide: a letter or two, and that there is more.
+const LEAST_OF_MANY: usize = 3;
 
 fn used(widths: &[usize]) -> usize {
     widths.iter().map(|width| width + 2).sum()
 }
 
 /// Makes columns narrower until a row fits the `columns` of the terminal, the last one being `last` wide: the
-/// widest behind the first, then the last, then the first. Gives the room of the last one.
+/// widest behind the first, then the last, then the first, and at last all of them alike. Gives the room of the
+/// last one.
 fn shrink(widths: &mut [usize], columns: usize, last: usize) -> usize {
-    let narrow = |widths: &mut [usize], from: usize, least_last: usize| {
+    let narrow = |widths: &mut [usize], from: usize, least: usize, least_last: usize| {
         while used(widths) + last.min(least_last) > columns {
             match widths.get_mut(from..).unwrap_or_default().iter_mut().max() {
-                Some(widest) if *widest > LEAST => *widest -= 1,
+                Some(widest) if *widest > least => *widest -= 1,
                 _ => break,
             }
         }
     };
-    narrow(widths, 1, LEAST_LAST);
-    narrow(widths, 0, LEAST);
-    columns.saturating_sub(used(widths)).max(LEAST)
+    narrow(widths, 1, LEAST, LEAST_LAST);
+    narrow(widths, 0, LEAST, LEAST);
+    narrow(widths, 1, LEAST_OF_MANY, LEAST);
+    narrow(widths, 0, LEAST_OF_MANY, LEAST_OF_MANY);
+    columns.saturating_sub(used(widths)).max(LEAST_OF_MANY)
 }
 
 fn write_row(
@@ -172,6 +177,29 @@ mod tests {
         let mut out = Vec::new();
         table.write_within(None, &mut out).expect("written");
         assert!(String::from_utf8(out).expect("text").contains(&name), "a program reads all of it");
+    }
+
+    #[test]
+    fn a_table_of_many_columns_fits_forty_columns() {
+        const NAMES: [&str; 8] = ["ID", "TOOL", "SKILL", "WHERE", "GIVEN", "UNTIL", "WHAT", "MORE"];
+        for many in 1..=NAMES.len() {
+            for cell in ["a-long-name-".repeat(6), "生成电子表格".repeat(6), "ab".to_owned()]
+            {
+                let columns: Vec<_> = NAMES[..many].iter().map(|name| (*name, BOLD)).collect();
+                let mut table = Table::new(&columns);
+                table.row(vec![cell.clone(); many]);
+                for columns in [40, 80] {
+                    let mut out = Vec::new();
+                    table.write_within(Some(columns), &mut out).expect("written");
+                    let text = anstream::adapter::strip_bytes(&out).into_vec();
+                    let text = String::from_utf8(text).expect("text");
+                    assert!(
+                        text.lines().all(|it| it.width() <= columns),
+                        "{many} {columns}: {text}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -212,8 +212,8 @@ impl TimelineBuilder<'_> {
                 let title = format!("{what} shortened, {tokens_before} to {tokens_after} tokens");
                 self.push(Entry::new("context", Mark::Plain, title));
             }
-            Event::BudgetSpent { budget, limit } => {
-                self.push(Entry::new("budget", Mark::Warn, budget_text(budget, *limit)));
+            Event::BudgetSpent { budget, setting, .. } => {
+                self.push(Entry::new("budget", Mark::Warn, budget_text(budget, setting.as_ref())));
             }
             Event::LoopDetected { action, target, times } => {
                 let title = format!("{action} {target} had the same result {times} times");
@@ -226,7 +226,7 @@ impl TimelineBuilder<'_> {
             Event::RunFinished { status, message, answer, data, spent } => {
                 self.timeline.end = Some(End {
                     status: *status,
-                    message: message.clone().unwrap_or_default(),
+                    message: self.end_words(message.as_deref()),
                     answer: answer.as_ref().map_or("", |text| text.as_str()).to_owned(),
                     data: data.clone(),
                     spent: *spent,
@@ -235,6 +235,14 @@ impl TimelineBuilder<'_> {
             // The head of the timeline has it, or it adds nothing.
             _ => {}
         }
+    }
+
+    /// What is said of the end, unless the entry above it has the same: the model's last words.
+    fn end_words(&mut self, message: Option<&str>) -> String {
+        let last =
+            self.section().entries.last().filter(|it| it.label == "model" && !it.reason.is_empty());
+        let is_said = |message: &&str| last.is_some_and(|last| message.starts_with(&last.reason));
+        message.filter(|message| !is_said(message)).unwrap_or_default().to_owned()
     }
 
     fn section(&mut self) -> &mut Section {

@@ -245,3 +245,169 @@ fn awareness_and_tool_print_the_lines_of_the_first_design() {
     assert!(tool.contains("- **my-skill**: A helpful skill for doing things\n"), "{tool}");
     assert!(tool.contains("- **project-skill**: Project-specific skill\n"), "{tool}");
 }
+
+#[test]
+fn every_command_that_takes_an_agent_helps_with_its_name() {
+    let home = with_agents();
+    for args in [
+        &["run", "hello"][..],
+        &["chat"],
+        &["catalog"],
+        &["search", "report"],
+        &["explain", "read_file", "a.md"],
+        &["tools"],
+        &["list"],
+    ] {
+        let output = run(&home, &[args, &["--agent", "gest"]].concat());
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        let expected = "error: unknown agent `gest`\nhelp: did you mean `guest`?\n";
+        assert_eq!(output.stderr, expected, "{args:?}");
+        let help = run(&home, &[args[0], "--help"]).stdout;
+        assert!(help.contains("--agent <NAME>"), "{args:?}");
+    }
+    let tools = run(&home, &["tools", "--json", "--agent", "read-only"]).json().to_string();
+    assert!(tools.contains("\"deny\"") && tools.contains("agent read-only"), "{tools}");
+}
+
+#[test]
+fn a_list_for_an_agent_is_what_it_may_load() {
+    let home = with_agents();
+    let all = run(&home, &["list"]).stdout;
+    assert!(all.contains("internal-billing") && all.contains("report"), "{all}");
+    for args in [&["list", "--agent", "guest"][..], &["list", "--agent", "guest", "--json"]] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 0, "{output:?}");
+        let skills = output.stdout.split("\"report\"").next().unwrap_or_default();
+        assert!(!skills.contains("internal-") && skills.contains("report"), "{output:?}");
+    }
+    let note = run(&home, &["list", "--agent", "guest"]).stderr;
+    assert!(note.contains("2 that `guest` may not load"), "{note}");
+}
+
+#[test]
+fn every_setting_of_an_agent_is_shown_with_its_origin() {
+    let home = project();
+    home.write(
+        "home/.agent/config.json",
+        "{\n\"budgets\": {\"turns\": 9},\n\"agents\": {\n\"a.b\": {\n\"model\": \"router\",\n\"budgets\": {\
+         \n\"turns\": 5,\n\"tokens\": 900\n},\n\"permissions\": [\n{\"permission\": \"write_file\", \"pattern\":          \"*\", \"effect\": \"deny\"}]},\n\"none\": {}\n}}\n",
+    );
+    home.write(
+        "project/.agent/config.json",
+        "{\"agents\": {\n\"a.b\": {\"permissions\": {\n\"skill\": {\n\"internal-*\": \"deny\"}},\n\
+         \"budgets\": {\n\"turns\": 7,\n\"tool_calls\": 50,\n\"script_runs\": 0}}}}\n",
+    );
+    let shown = run(&home, &["config", "--json"]).json();
+    let rows = shown["settings"].as_array().expect("settings").iter();
+    let rows =
+        rows.filter(|row| row["key_path"].as_str().is_some_and(|it| it.starts_with("agents")));
+    let rows: Vec<Value> = rows
+        .map(|row| {
+            let origin = row["origin"].as_str().unwrap_or_default();
+            let file = match origin {
+                _ if origin.contains("/home/.agent") => "user",
+                _ if origin.contains("/project/.agent") => "project",
+                other => other,
+            };
+            let overruled = row["overruled"].get("value").cloned().unwrap_or_default();
+            json!([row["key_path"], row["value"], file, row["line"], overruled])
+        })
+        .collect();
+    let rule = json!({"permission": "write_file", "pattern": "*", "effect": "deny"});
+    let key = |key: &str| format!("agents.\"a.b\".{key}");
+    let expected = [
+        json!([key("permissions[0]"), rule, "user", 11, null]),
+        json!([key("model"), "router", "user", 5, null]),
+        json!([key("permissions.skill.\"internal-*\""), "deny", "project", 4, null]),
+        json!([key("budgets.turns"), 5, "user", 7, 7]),
+        json!([key("budgets.tool_calls"), 30, "default", null, 50]),
+        json!([key("budgets.script_runs"), 0, "project", 8, null]),
+        json!([key("budgets.tokens"), 900, "user", 8, null]),
+        json!(["agents.none", {}, "user", 12, null]),
+    ];
+    assert_eq!(rows, expected);
+    // What is shown can be typed.
+    let set = run(&home, &["config", "set", &key("budgets.turns"), "3"]);
+    assert_eq!(set.code, 0, "{set:?}");
+    let page = run(&home, &["config"]).stdout;
+    let row = page.lines().find(|line| line.starts_with(&key("budgets.turns"))).expect("a row");
+    assert!(row.contains(" 3 ") && row.ends_with("/home/.agent/config.json:7"), "{row}");
+    let wrong = run(&home, &["config", "set", "agents.x.budgets.turn", "3"]);
+    assert!(wrong.code == 1 && wrong.stderr.contains("did you mean `turns`?"), "{wrong:?}");
+}
+
+#[test]
+fn a_spent_budget_is_said_by_the_setting_that_raises_it() {
+    let home = project();
+    let turn = json!({"action": {"type": "search_skills", "query": "x"}});
+    let read = call("read_file", &json!({"path": "README.md"}));
+    let loops =
+        home.write("home/loops.json", json!({"rules": [{"when": {}, "reply": turn}]}).to_string());
+    let reads =
+        home.write("home/reads.json", json!({"rules": [{"when": {}, "reply": read}]}).to_string());
+    let model = |file: &std::path::Path| format!("scripted:{}", file.display());
+    let (loops, reads) = (model(&loops), model(&reads));
+    let user = "{\n\"agents\": {\"mine\": {\"budgets\": {\n\"turns\": 2}}}\n}";
+    home.write("home/.agent/config.json", user);
+    let project = "{\"agents\": {\"theirs\": {\"budgets\": {\n\"tool_calls\": 0}}}}";
+    home.write("project/.agent/config.json", project);
+    let cases = [
+        (
+            &["--agent", "mine"][..],
+            &loops,
+            "`agents.mine.budgets.turns` (USER:3) allows 2 turns, and 2 are used",
+            "`metier config set agents.mine.budgets.turns 4` allows more; then run it again",
+        ),
+        (
+            &["--agent", "theirs"],
+            &reads,
+            "`agents.theirs.budgets.tool_calls` (PROJECT:2) allows 0 tool calls, and 0 are used",
+            "raise `agents.theirs.budgets.tool_calls` in PROJECT:2, and run it again",
+        ),
+        (
+            &["--max-turns", "1"],
+            &loops,
+            "`--max-turns` allows 1 turn, and 1 is used",
+            "give `--max-turns` more, or leave it out, and run it again",
+        ),
+    ];
+    for (args, model, message, help) in cases {
+        let place = |text: &str| {
+            text.replace(&home.path().join("home/.agent/config.json").display().to_string(), "USER")
+                .replace(
+                    &home.path().join("project/.agent/config.json").display().to_string(),
+                    "PROJECT",
+                )
+        };
+        let output = run(&home, &[&["run", "--model", model, "hello"], args].concat());
+        let stderr = place(&output.stderr);
+        assert_eq!(output.code, 4, "{args:?}: {output:?}");
+        assert!(stderr.contains(&format!("ended budget_exhausted: {message}")), "{stderr}");
+        assert!(stderr.contains(&format!("help: {help}\n")), "{stderr}");
+        assert_eq!(
+            stderr.matches("allows").count(),
+            1 + help.matches("allows").count(),
+            "{stderr}"
+        );
+        let show = place(&run(&home, &["show", "last"]).stdout);
+        assert!(show.contains(message), "{show}");
+        let runs = run(&home, &["runs", "--json"]).json();
+        let said = |event: &Value| place(event["message"].as_str().unwrap_or_default());
+        assert!(said(&runs["runs"][0]).starts_with(message), "{runs}");
+        let output = run(&home, &[&["run", "--json", "--model", model, "hello"], args].concat());
+        let events =
+            output.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let events: Vec<Value> = events.collect();
+        let spent = events.iter().find(|event| event["type"] == "budget.spent").expect("a budget");
+        let key = message.split('`').nth(1);
+        assert_eq!(spent["setting"]["key"].as_str(), key, "{spent}");
+        assert_eq!((&spent["limit"], &spent["used"]), (&spent["used"], &spent["limit"]), "{spent}");
+        assert!(said(events.last().expect("an end")).starts_with(message), "{events:?}");
+        assert!(place(&output.stderr).contains(help), "{output:?}");
+    }
+    // More turns than the agent's are cut, and that names its setting.
+    let args = ["run", "--agent", "mine", "--max-turns", "9", "--model", &loops, "hello"];
+    let stderr = run(&home, &args).stderr;
+    let line = "`--max-turns 9` is more than `agents.mine.budgets.turns` allows: 2 turns";
+    assert!(stderr.contains(line), "{stderr}");
+}

@@ -79,6 +79,58 @@ fn a_rule_that_matches_nothing_known_is_a_warning_with_its_line() {
 }
 
 #[test]
+fn a_rule_about_scripts_of_no_known_skill_is_a_warning_with_the_nearest_name() {
+    let home = TestHome::new();
+    home.skill("home/.agents/skills/pdf-tools", "pdf-tools", "Reads PDF files.");
+    let rules: &[(&str, &str, Option<&str>)] = &[
+        ("run_script", "no-such-skill/*", Some("")),
+        ("run_script", "pdf-tool/*", Some("pdf-tools")),
+        ("run_script", "user:pdf-tols/scripts/a.py --fast *", Some("user:pdf-tools")),
+        ("script_network", "pdf-tool/scripts/get.sh", Some("pdf-tools")),
+        ("skill", "skill/pdf-tool", Some("pdf-tools")),
+        ("load_skill", "csv-sumary", Some("csv-summary")),
+        ("run_scirpt", "*", Some("run_script")),
+        // A script is a skill and a path.
+        ("run_script", "pdf-tools", Some("pdf-tools/*")),
+        ("run_script", "pdf-tools/*", None),
+        ("run_script", "user:pdf-tools/scripts/a.py *", None),
+        // What follows a colon at the end are arguments, as in `git:*`.
+        ("run_script", "builtin:*", Some("")),
+        ("run_script", "builtin:*/*", None),
+        ("run_script", "pdf*", None),
+        ("run_script", "*", None),
+        ("run_script", "*/scripts/a.py", None),
+        ("script_network", "csv-summary/*", None),
+        ("network_request", "no.such.host", None),
+        ("run_command", "no-such-program *", None),
+        ("read_file", "no/such/file", None),
+    ];
+    let lines = rules.iter().map(|(permission, pattern, _)| {
+        format!(r#"{{"permission": "{permission}", "pattern": "{pattern}", "effect": "deny"}}"#)
+    });
+    let lines: Vec<String> = lines.collect();
+    home.write(
+        "home/.agent/config.json",
+        format!("{{ \"permissions\": [\n{}] }}", lines.join(",\n")),
+    );
+    let (_, found) = findings(&home, "rule-unmatched");
+    let warnings = run(&home, &["permissions"]).stderr;
+    for (at, (permission, pattern, near)) in rules.iter().enumerate() {
+        let line = at + 2;
+        let finding = found.iter().find(|it| it["line"] == line);
+        let Some(near) = near else {
+            assert!(finding.is_none(), "{permission} {pattern}: {finding:?}");
+            continue;
+        };
+        let message = finding.and_then(|it| it["message"].as_str()).unwrap_or_default();
+        let advice = if near.is_empty() { "tool" } else { &format!("; did you mean `{near}`?") };
+        let rule = format!("the rule `deny {permission} {pattern}` matches no known skill or tool");
+        assert!(message.starts_with(&rule) && message.ends_with(advice), "{pattern}: {message}");
+        assert!(warnings.contains(&format!("config.json:{line}: {message}\n")), "{warnings}");
+    }
+}
+
+#[test]
 fn a_rule_of_an_agent_that_matches_nothing_known_is_a_warning_too() {
     let home = TestHome::new();
     home.write(

@@ -1,6 +1,7 @@
 //! Real records for the tests of what reads them: the agent's own loop over a scripted model and executor
 //! that touch nothing, in the project's folder of runs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -201,6 +202,7 @@ impl Case {
             chosen: Vec::new(),
             denied: Vec::new(),
             limits: RunLimits::default(),
+            budget_settings: BTreeMap::new(),
             mode: Mode::Real,
             is_inner: false,
             outer: OuterCeilings::default(),

@@ -203,7 +203,8 @@ fn uses_misses_and_cost_of_skills_are_counted_from_the_runs_of_the_project() {
     assert_eq!((&stats["runs"], &stats["skipped"]), (&json!(3), &json!(0)));
     let skill = &stats["skills"][0];
     assert_eq!((&skill["skill"], &skill["uses"]), (&json!("user:work"), &json!(2)), "{stats}");
-    assert_eq!(skill["misses"], 0, "{stats}");
+    // A skill that no rule lets load is not on the model's list, and is the same skill.
+    assert_eq!(skill["misses"], 1, "{stats}");
     assert!(skill["tokens"].as_u64() > Some(10), "{stats}");
     assert!(skill["last_use"].as_str().is_some_and(|time| time.starts_with("20")), "{stats}");
     assert_eq!(stats["skills"][1]["skill"], "nothing", "{stats}");
@@ -211,12 +212,43 @@ fn uses_misses_and_cost_of_skills_are_counted_from_the_runs_of_the_project() {
         (&stats["skills"][1]["uses"], &stats["skills"][1]["misses"]),
         (&json!(0), &json!(2))
     );
-    // What no rule lets load is not on the list, so only its name is known.
-    let refused = &stats["skills"][2];
-    assert_eq!((&refused["skill"], &refused["misses"]), (&json!("work"), &json!(1)), "{stats}");
+    assert_eq!(stats["skills"].as_array().map(Vec::len), Some(2), "{stats}");
     let shown = run(&home, &["stats"]);
     assert!(shown.stdout.contains("user:work"), "{shown:?}");
     assert!(shown.stderr.contains("from 3 runs of this project"), "{shown:?}");
+}
+
+#[test]
+fn a_skill_is_one_row_however_it_was_called() {
+    let home = with_skill();
+    home.skill("project/.agent/skills/work", "work", "Works in the project.");
+    let by_source = |name: &str, source: &str| json!({"action": {"type": "select_skills", "reason": "x", "skills": [{"name": name, "source": source}]}});
+    let denied = ["--deny", "load_skill"];
+    for (first, flags) in [
+        (select(&["work"]), &[][..]),
+        (by_source("work", "project"), &[]),
+        (by_source("work", "user"), &[]),
+        (select(&["user:work"]), &[]),
+        (select(&["work"]), &denied),
+        (by_source("work", "project"), &denied),
+        (by_source("csv-summary", "builtin"), &[]),
+        (select(&["csv-summary"]), &[]),
+        (select(&["csv-summary"]), &denied),
+        (by_source("nothing", "user"), &[]),
+    ] {
+        let _ = run_scripted(&home, &json!([first, answer("x")]), &[&["--yes"], flags].concat());
+    }
+    let stats = json(&home, &["stats", "--json"]);
+    let rows = stats["skills"].as_array().expect("skills").iter();
+    let rows: Vec<Value> =
+        rows.map(|row| json!([row["skill"], row["uses"], row["misses"]])).collect();
+    let expected = [
+        json!(["builtin:csv-summary", 2, 1]),
+        json!(["project:work", 2, 2]),
+        json!(["user:work", 2, 0]),
+        json!(["user:nothing", 0, 1]),
+    ];
+    assert_eq!(rows, expected, "{stats}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The offline model with the real ranking over the compiled-in skills, and their scripts run by a
-//! plain shell: the way from a request on a fresh clone to the right numbers.
+//! plain shell: the way from a request on a fresh clone to the right numbers. tidy:allow-cjk
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use metier_model::{Action, LoadedText, OfferedSkill, PastAction, SkillRef, View};
+use metier_model::{Action, LoadedText, OfferedSkill, PastAction, SkillRef, ToolOffer, View};
 use metier_registry::{Entry, ScanOptions, scan};
 use serde_json::json;
 
@@ -139,6 +139,88 @@ fn a_request_on_a_fresh_clone_leads_to_the_right_numbers() {
     let after = Scene { view, past: vec![done] };
     let Action::FinalAnswer { text, .. } = decide(&after).action else { panic!() };
     assert!(text.contains(stdout.trim_end()), "{text}");
+}
+
+#[test]
+fn a_look_at_a_table_is_for_a_skill_about_tables() {
+    for request in [
+        "quick overview of sales.csv",
+        "give me an overview of sales.csv",
+        "overview of data/q1.tsv",
+        "take a quick glance at sales.csv",
+        "have a look at sales.csv",
+        "look at ./sales.csv for me",
+        "what's in sales.csv?",
+        "What is inside data/2024/q1.tsv?",
+        "what does sales.csv contain?",
+        "tell me about sales.csv",
+        "describe the data in sales.csv",
+        "explain sales.csv to me please",
+        "show me what sales.csv looks like",
+        "give me the gist of sales.csv",
+        "a high-level view of \"my data.csv\"",
+        "explore the dataset 'exports/sales.csv'",
+        "sales.csv overview please",
+        "overview of the file sales.csv",
+        "SALES.CSV: a short description",
+        "can you skim `out/report.tsv` for me?",
+        "概览 sales.csv",
+        "看一下 sales.csv",
+        "帮我看看 data/q1.tsv",
+        "sales.csv 里有什么？",
+        "sales.csv 里有哪些数据",
+        "介绍一下 sales.csv",
+        "给我 sales.csv 的概览",
+        "帮我快速了解一下“销售 数据.csv”",
+        "概述一下 sales.csv 的内容",
+        "请浏览一下 exports/sales.tsv",
+    ] {
+        let first = first_skill(request);
+        let is_about = |name: &str| matches!(name, "csv-summary" | "profile-csv");
+        assert!(first.as_deref().is_some_and(is_about), "{request}: {first:?}");
+    }
+    for (request, skill) in [
+        ("give an overview of the project", Some("project-overview")),
+        ("overview of this repository", Some("project-overview")),
+        ("project overview", Some("project-overview")),
+        ("give me an overview of this repo, not of sales.csv", Some("project-overview")),
+        ("give an overview of the project that sales.csv belongs to", Some("project-overview")),
+        ("项目概览", Some("project-overview")),
+        ("is sales.csv clean", Some("profile-csv")),
+        ("review the skill in ./my-skill", Some("review-skill")),
+        ("summarise README.md", None),
+        ("look at sales.csv and email it to Bob", None),
+        ("what is in docs?", None),
+        ("看一下 README.md", None),
+    ] {
+        let first = first_skill(request);
+        let wanted = skill.map_or(first.is_none(), |skill| first.as_deref() == Some(skill));
+        assert!(wanted, "{request}: {first:?}");
+    }
+}
+
+#[test]
+fn a_text_is_read_however_it_is_asked_for() {
+    for request in
+        ["what's in README.md?", "read sales.csv", "看一下 README.md", "看看 sales.csv 的内容"]
+    {
+        let tools = [ToolOffer {
+            name: "read_file".to_owned(),
+            description: String::new(),
+            schema: json!({}),
+        }];
+        let view = View {
+            request: request.to_owned(),
+            offered: offered(),
+            tools: tools.into(),
+            ..View::default()
+        };
+        let action = decide(&scene(view)).action;
+        assert!(
+            matches!(&action, Action::CallTool { tool, .. } if tool == "read_file"),
+            "{request}"
+        );
+    }
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn a_denial_is_not_answered_with_a_yes() {
     let message = "Not allowed: the user's rules deny run_script (config.json:3)";
     let text = answer(decide(&tried(false, Some("NotAllowed"), message, Value::Null)));
     assert!(text.contains("was not run") && text.contains(message), "{text}");
+    assert!(!text.contains("[NotAllowed]"), "it says so in words: {text}");
     assert!(!text.contains("--yes") && !text.contains("metier trust"), "{text}");
     assert!(text.contains("`metier explain run_script scripts/sum.sh --skill tables`"), "{text}");
     // The approval was refused; it can be granted next time.

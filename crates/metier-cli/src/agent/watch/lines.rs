@@ -17,7 +17,7 @@ use super::progress::{self, short};
 use super::region::Region;
 use crate::render::operation::{action_words, words};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
-use crate::render::{budget_text, count};
+use crate::render::{budget_text, count, safe};
 
 /// Characters of why a model gave no reply.
 const FAILURE_CHARS: usize = 1000;
@@ -51,6 +51,10 @@ struct Screen {
     is_approved: bool,
     /// The reason of the open question.
     reason: String,
+    /// Whether the line about a question without an answer is there.
+    is_open: bool,
+    /// What the model failed with last.
+    failure: String,
     /// Whether a question stands on the last line, with the cursor behind it.
     is_asking: bool,
 }
@@ -217,8 +221,12 @@ impl Lines {
             }
             Status::Cancelled => self.line(depth, "Cancelled."),
             status => {
-                let why = message.map(short).unwrap_or_default();
-                self.line(depth, &format!("{} {}: {why}", paint(YELLOW, "ended"), status.as_str()));
+                let failure = std::mem::take(&mut self.screen().failure);
+                // The model's last words stand above, and so does an open question.
+                let is_said = self.screen().is_open && status == Status::NeedsApproval;
+                let why = message.map(short).filter(|why| *why != failure && !is_said);
+                let why = why.map_or_else(String::new, |why| format!(": {why}"));
+                self.line(depth, &format!("{} {}{why}", paint(YELLOW, "ended"), status.as_str()));
             }
         }
     }
@@ -265,13 +273,16 @@ impl Observer for Lines {
                 self.status(format!("turn {turn}: deciding ({tokens} tokens)"));
             }
             Event::ModelRetrying { error, delay_ms, .. } => {
-                let wait = u128::from(*delay_ms);
-                let text = format!("{}, again in {wait} ms", short(&error.to_string()));
+                let why = short(&error.to_string());
+                let before = std::mem::replace(&mut self.screen().failure, why.clone());
+                let what = if before == why { "it failed again".to_owned() } else { why };
+                let text = format!("{what}, again in {delay_ms} ms");
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "retry")));
             }
             Event::ModelFailed { error, .. } => {
                 // Whole: this ends the run, and its last words say which key was used.
                 let text = short_line(&error.to_string(), FAILURE_CHARS).into_owned();
+                self.screen().failure = short(&error.to_string());
                 self.line(depth, &format!("{} {text}", paint(RED, "model")));
                 self.line(depth, &format!("{} {}", paint(CYAN, "help"), error.kind.help()));
             }
@@ -279,7 +290,10 @@ impl Observer for Lines {
             Event::DecisionInvalid { code, message, .. } => {
                 // What was streamed was no answer after all.
                 self.screen().answer.clear();
-                let text = format!("{}: {}", code.as_str(), short(message));
+                let why = short(message);
+                let before = std::mem::replace(&mut self.screen().failure, why.clone());
+                let why = if before == why { "as before".to_owned() } else { why };
+                let text = format!("{}: {why}", code.as_str());
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "not a decision")));
             }
             // What the runtime's own plan says, the lines of the actions say.
@@ -308,8 +322,9 @@ impl Observer for Lines {
                 let text = format!("{what} shortened to fit the context");
                 self.line(depth, &format!("  {}", paint(DIM, text)));
             }
-            Event::BudgetSpent { budget, limit } => {
-                let text = budget_text(budget, *limit);
+            // The end says it where no turn is left.
+            Event::BudgetSpent { budget, setting, .. } if budget != "wall_ms" => {
+                let text = safe(&budget_text(budget, setting.as_ref())).into_owned();
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "budget")));
             }
             Event::LoopDetected { action, times, .. } => {
@@ -365,6 +380,7 @@ impl Lines {
                     let what = self.screen().decided.clone();
                     self.name(depth, &what);
                     self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
+                    self.screen().is_open = true;
                 }
             }
             Event::AskAnswered { answer, by, .. } => {

@@ -7,11 +7,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use metier::Metier;
-use metier::policy::{RuleAt, TrustStatus, TrustedFolders};
+use metier::policy::{TrustStatus, TrustedFolders};
 use metier::registry::{Conflict, Entry, Ignored, Index, Scan, ShadowReason, Shadowed};
 use metier::skill::{Code, Diagnostic, Digest, Profile, Severity};
-use metier::trust_status;
+use metier::{Metier, UnmatchedRule, trust_status};
 use serde::Serialize;
 
 use crate::render::count;
@@ -142,11 +141,8 @@ pub(super) fn of_records(metier: &Metier) -> Vec<Finding> {
 
 /// Rules that have no effect.
 pub(super) fn of_rules(metier: &Metier, scan: &Scan) -> Vec<Finding> {
-    let finding = |at: RuleAt| {
-        let message = format!(
-            "the rule `{} {} {}` matches no known skill or tool",
-            at.rule.effect, at.rule.permission, at.rule.pattern
-        );
+    let finding = |rule: UnmatchedRule| {
+        let (at, message) = (&rule.at, rule.to_string());
         let mut finding =
             Finding::new(Code::RuleUnmatched, Severity::Warning, Path::new(&at.origin), message);
         finding.line = at.line.and_then(|line| u32::try_from(line).ok());

@@ -4,7 +4,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use metier::agent::{Spent, Status};
+use metier::agent::{BudgetSetting, Spent, Status};
+use metier::config::Scope;
 use metier::skill::text::escape_lines;
 use metier::{OpenApproval, Run};
 
@@ -15,7 +16,7 @@ use crate::error::{ApprovalAdvice, Exit};
 use crate::output::{Output, print_note};
 use crate::render::style::{CYAN, DIM, paint};
 use crate::render::table::terminal_width;
-use crate::render::{markdown, safe};
+use crate::render::{markdown, safe, shell};
 
 /// A run that has ended, or waits.
 pub(crate) struct Ended {
@@ -27,6 +28,8 @@ pub(crate) struct Ended {
     is_markdown: bool,
     spent: Spent,
     open: Option<OpenApproval>,
+    /// What gives such a run more, where a budget ended it.
+    more: Option<String>,
     /// The command that continues it, and approves the open question.
     resume: String,
     json: bool,
@@ -66,9 +69,32 @@ pub(crate) fn end(
         is_markdown: run.state().setup().model.provider != "router",
         spent: *run.state().spent(),
         open,
+        more: run.state().exhausted_budget().and_then(|budget| {
+            (run.status() == Status::BudgetExhausted).then(|| more_of(context, budget))
+        }),
         resume: command,
         json,
     })
+}
+
+/// How a budget is raised: in your own file by a command, in another one by its author, a flag on the next run.
+fn more_of(context: &Context, (setting, limit): (&BudgetSetting, u64)) -> String {
+    let key = &setting.key;
+    if key.starts_with("--") {
+        return format!("give `{key}` more, or leave it out, and run it again");
+    }
+    let files = context.metier.config_files().iter();
+    let own: Vec<_> =
+        files.filter(|file| file.scope == Scope::User).map(|file| file.path.display()).collect();
+    let is_own = |place: &String| own.iter().any(|path| place.starts_with(&format!("{path}:")));
+    if setting.place.as_ref().is_some_and(|place| !is_own(place)) {
+        let place = setting.place.as_deref().unwrap_or_default();
+        return format!("raise `{key}` in {place}, and run it again");
+    }
+    let limit = if key.ends_with(".wall_s") { limit.div_ceil(1000) } else { limit };
+    let more = (limit * 2).max(1);
+    let words = [context.command_words().join(" "), "config set".to_owned(), shell::quoted(key)];
+    format!("`{} {more}` allows more; then run it again", words.join(" "))
 }
 
 impl Output for Ended {
@@ -133,6 +159,8 @@ impl Ended {
             ));
         } else if self.open.is_some() {
             print_note(&format!("{help}: To approve this request once: {command}"));
+        } else if let Some(more) = &self.more {
+            print_note(&format!("{help}: {}", safe(more)));
         } else if self.can_resume {
             print_note(&format!("{help}: `{command}` continues it"));
         }
