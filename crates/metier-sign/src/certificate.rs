@@ -10,6 +10,8 @@
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use sha2::{Digest as _, Sha256};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
@@ -146,11 +148,16 @@ fn first_moment(certificate: &[u8]) -> Option<UnixTime> {
     }
     let (_, dates, _) = element(rest)?;
     let (tag, text, _) = element(dates)?;
-    let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
+    moment(tag, std::str::from_utf8(text).ok()?)
+}
+
+/// A time of a certificate, in one of the two forms that there are.
+fn moment(tag: u8, text: &str) -> Option<UnixTime> {
+    let text = text.strip_suffix('Z')?;
     let (year, rest) = match tag {
         // Two digits of the year: from 1950 to 2049.
         0x17 => {
-            let year: i64 = text.get(..2)?.parse().ok()?;
+            let year: i16 = text.get(..2)?.parse().ok()?;
             (if year < 50 { 2000 + year } else { 1900 + year }, text.get(2..)?)
         }
         0x18 => (text.get(..4)?.parse().ok()?, text.get(4..)?),
@@ -159,19 +166,10 @@ fn first_moment(certificate: &[u8]) -> Option<UnixTime> {
     if rest.len() != 10 || !rest.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let number = |at: usize| rest.get(at..at + 2)?.parse::<i64>().ok();
-    let days = days_since_1970(year, number(0)?, number(2)?);
-    let seconds = days * 86_400 + number(4)? * 3600 + number(6)? * 60 + number(8)?;
+    let number = |at: usize| rest.get(at..at + 2)?.parse::<i8>().ok();
+    let time = DateTime::new(year, number(0)?, number(2)?, number(4)?, number(6)?, number(8)?, 0);
+    let seconds = TimeZone::UTC.to_timestamp(time.ok()?).ok()?.as_second();
     Some(UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(seconds).ok()?)))
-}
-
-/// Days from 1 January 1970 to a date, by counting years that begin in March.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
 /// The common name in a subject; an empty text where there is none.
@@ -197,9 +195,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_counted_as_the_calendar_does() {
-        assert_eq!(days_since_1970(1970, 1, 1), 0);
-        assert_eq!(days_since_1970(2000, 2, 29), 11_016);
-        assert_eq!(days_since_1970(2026, 11, 18), 20_775);
+    fn times_are_read_in_both_forms_and_only_where_the_calendar_has_them() {
+        let seconds = |tag, text| moment(tag, text).map(|time| time.as_secs());
+        assert_eq!(seconds(0x17, "700101000000Z"), Some(0));
+        assert_eq!(seconds(0x17, "000229000001Z"), Some(11_016 * 86_400 + 1));
+        assert_eq!(seconds(0x18, "20261118235959Z"), Some(20_776 * 86_400 - 1));
+        for (tag, text) in [
+            (0x17, "261318000000Z"),
+            (0x17, "260018000000Z"),
+            (0x17, "260100000000Z"),
+            (0x17, "260230000000Z"),
+            (0x17, "260101240000Z"),
+            (0x17, "260101000000"),
+            (0x17, "2601010000-1Z"),
+            (0x17, "600101000000Z"),
+            (0x18, "260101000000Z"),
+            (0x19, "700101000000Z"),
+        ] {
+            assert_eq!(seconds(tag, text), None, "{tag} {text}");
+        }
     }
 }
