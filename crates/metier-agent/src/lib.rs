@@ -9,7 +9,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`setup`] | what a run is given ([`Setup`]) |
+//! | [`setup`], `skill_cards` | what a run is given ([`Setup`]), and the skills that it knows |
 //! | [`event`], [`op`] | everything that happens, as data ([`Event`], [`Op`], [`Outcome`]) |
 //! | `state`, [`mod@step`] | where a run stands, and the pure step |
 //! | `resolve`, `observe` | an action to operations; outcomes to what the model is shown (pure) |
@@ -57,6 +57,7 @@ mod resolve;
 mod run_id;
 pub mod setup;
 pub mod setup_builder;
+mod skill_cards;
 mod state;
 pub mod step;
 pub mod summary;
@@ -81,6 +82,7 @@ pub use op::{Op, Outcome};
 pub use prompt_parts::KnownParts;
 pub use run_id::{InvalidRunId, RunId};
 pub use setup::{Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard};
+pub use skill_cards::{OfferedCards, SkillCards};
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};
 pub use summary::Summary;

@@ -356,4 +356,8 @@ impl Observer for TraceObserver {
             self.stop.cancel();
         }
     }
+
+    fn hears_notes(&self) -> bool {
+        false
+    }
 }
