@@ -76,7 +76,6 @@ fn setup(model: &dyn Model) -> Setup {
         description: "What it is for. ".repeat(20).into(),
         pinned: PinnedSkill { digest: Digest::of(b"x"), mark: None },
         offered: true,
-        listed: false,
         shadowed: false,
         coordinator: false,
         subagent: false,

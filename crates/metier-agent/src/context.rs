@@ -258,8 +258,12 @@ fn left(state: &State) -> String {
 
 /// Tokens of the prompt as it would be sent now, as an estimate.
 pub(crate) fn prompt_tokens(state: &State) -> u64 {
+    tokens_with(state, &tail(state))
+}
+
+fn tokens_with(state: &State, tail: &str) -> u64 {
     let trail: u64 = state.trail.iter().map(|item| item.tokens).sum();
-    state.fixed_tokens + trail + estimate_tokens(&tail(state)) as u64
+    state.fixed_tokens + trail + estimate_tokens(tail) as u64
 }
 
 /// Shortens the oldest observations until the prompt has at most `most` tokens; nothing when there
@@ -304,7 +308,7 @@ pub(crate) fn requested(state: &State) -> Event {
     Event::ModelRequested {
         turn: state.spent.turns,
         bytes: bytes as u64,
-        tokens: prompt_tokens(state),
+        tokens: tokens_with(state, &tail),
         prefix_sha256: prefix,
         prompt_sha256: Digest::of_parts(parts),
     }

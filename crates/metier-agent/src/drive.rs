@@ -79,6 +79,10 @@ pub trait Observer: Sync {
     fn note(&self, depth: u32, note: &Note) {
         let _ = (depth, note);
     }
+    /// Whether anything is done with that; else a reply is not read before it is whole.
+    fn hears_notes(&self) -> bool {
+        true
+    }
 }
 
 /// Hears nothing.
@@ -87,6 +91,10 @@ pub struct SilentObserver;
 
 impl Observer for SilentObserver {
     fn event(&self, _: u32, _: &Record) {}
+
+    fn hears_notes(&self) -> bool {
+        false
+    }
 }
 
 /// What is done now.

@@ -19,7 +19,8 @@ use crate::event::Event;
 use crate::log::{self, LogFault, Record};
 use crate::op::Text;
 use crate::run_id::RunId;
-use crate::setup::{Setup, SkillCard};
+use crate::setup::Setup;
+use crate::skill_cards::SkillCards;
 use crate::summary::Summary;
 
 /// The largest record that is read.
@@ -169,7 +170,7 @@ impl RunFolder {
     /// What the run was given.
     pub fn setup(&self) -> Result<Setup, AgentError> {
         let mut setup: Setup = self.read_json(SETUP)?;
-        setup.skills = self.read_json::<Vec<SkillCard>>(INDEX)?;
+        setup.skills = self.read_json::<SkillCards>(INDEX)?;
         Ok(setup)
     }
 

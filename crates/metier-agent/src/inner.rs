@@ -89,11 +89,10 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
     let (limits, spent) = (&setup.limits, outer.spent());
     // Half of what is left, and nothing of nothing.
     let left = |limit: u32, spent: u32| limit.saturating_sub(spent).div_ceil(2);
-    let mut skills = setup.skills.clone();
-    for card in &mut skills {
+    let skills = setup.skills.clone().changed(|card| {
         card.offered &= !card.subagent;
         card.shadowed &= !card.subagent;
-    }
+    });
     Setup {
         opening: format!(
             "{}\n\n[You work on this with the skill `{skill}` alone. Answer with what you found: \

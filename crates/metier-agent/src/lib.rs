@@ -9,7 +9,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`setup`] | what a run is given ([`Setup`]) |
+//! | [`setup`], `skill_cards` | what a run is given ([`Setup`]), and the skills that it knows |
 //! | `run_id` | the name of a run, which sorts by age ([`RunId`]) |
 //! | [`event`], [`op`] | everything that happens, as data ([`Event`], [`Op`], [`Outcome`]) |
 //! | `state`, [`mod@step`] | where a run stands, and the pure step |
@@ -60,6 +60,7 @@ mod resolve;
 mod run_id;
 pub mod setup;
 pub mod setup_builder;
+mod skill_cards;
 mod state;
 pub mod step;
 pub mod summary;
@@ -86,6 +87,7 @@ pub use run_id::{InvalidRunId, RunId};
 pub use setup::{
     BudgetSetting, Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard,
 };
+pub use skill_cards::{OfferedCards, SkillCards};
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};
 pub use summary::Summary;

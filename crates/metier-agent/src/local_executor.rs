@@ -10,7 +10,7 @@ mod scripts;
 mod skills;
 mod tools;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -49,7 +49,7 @@ pub struct LocalExecutor {
     /// The ids of those that a model may see, in the order of the catalog.
     pub offered: Arc<[SkillId]>,
     /// Those whose descriptions the prompt shows: a search need not give them.
-    pub listed: BTreeSet<SkillId>,
+    pub listed: Arc<[SkillId]>,
     /// What each skill was when the run began, where that was in another process.
     pub pinned: BTreeMap<SkillId, PinnedSkill>,
     /// The rules.

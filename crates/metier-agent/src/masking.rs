@@ -34,9 +34,11 @@ pub(crate) fn mask_setup(setup: &mut Setup, secrets: &Arc<Secrets>) {
     let texts = texts.chain(chosen.iter_mut().filter_map(|chosen| chosen.arguments.as_mut()));
     let texts = texts.chain(shown.iter_mut().map(|shown| &mut shown.reason));
     texts.for_each(|text| mask(text, secrets));
-    let shared = [system, system_for_call].into_iter();
-    let shared = shared.chain(skills.iter_mut().map(|card| &mut card.description));
-    shared.for_each(|text| mask_shared(text, secrets));
+    [system, system_for_call].into_iter().for_each(|text| mask_shared(text, secrets));
+    if skills.iter().any(|card| secrets.hide_in(&card.description).is_some()) {
+        let cards = std::mem::take(skills);
+        *skills = cards.changed(|card| mask_shared(&mut card.description, secrets));
+    }
     if tools.iter().any(|card| secrets.hide_in(&card.offer.description).is_some()) {
         let tools = Arc::make_mut(tools).iter_mut();
         tools.for_each(|card| mask(&mut card.offer.description, secrets));

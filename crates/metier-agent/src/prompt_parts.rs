@@ -3,12 +3,12 @@
 //!
 //! Made once for all runs of a session, of which an eval has thousands. A setup carries what was made for it or
 //! for an earlier one, and takes it only where it was made from the same: texts and tools are compared by where
-//! they are, the skills by what they say.
+//! they are, the skills by that or by what they say.
 
 use std::sync::{Arc, OnceLock};
 
 use metier_model::{DecisionForm, OfferedSkill, ToolOffer, schema};
-use metier_skill::estimate_tokens;
+use metier_skill::{Digest, PartsDigest, estimate_tokens};
 use serde_json::Value;
 
 use crate::setup::{Setup, SkillCard, ToolCard};
@@ -19,6 +19,7 @@ pub(crate) struct PromptParts {
     system: Arc<str>,
     system_for_call: Arc<str>,
     cards: Arc<[ToolCard]>,
+    skills: Arc<[SkillCard]>,
     form: DecisionForm,
     pub(crate) schema: Arc<Value>,
     pub(crate) brief_schema: Arc<Value>,
@@ -27,6 +28,8 @@ pub(crate) struct PromptParts {
     pub(crate) tools: Arc<[ToolOffer]>,
     /// Tokens of the instructions and the schema.
     pub(crate) tokens: u64,
+    /// The digest of the instructions, before the opening.
+    pub(crate) prefix: PartsDigest,
 }
 
 /// The parts, once the first run has made them. They say nothing that a setup does not, so all are equal.
@@ -50,7 +53,9 @@ impl PromptParts {
         Self {
             system: Arc::clone(system),
             system_for_call: Arc::clone(system_for_call),
+            prefix: Digest::parts().with(system.as_bytes()).with(system_for_call.as_bytes()),
             cards: Arc::clone(&setup.tools),
+            skills: Arc::clone(setup.skills.shared()),
             form,
             schema: Arc::new(schema),
             brief_schema: Arc::new(schema::brief_schema(&tools, form)),
@@ -67,7 +72,12 @@ impl PromptParts {
             && Arc::ptr_eq(&self.system_for_call, &setup.system_for_call)
             && Arc::ptr_eq(&self.cards, &setup.tools)
             && self.form == setup.form()
-            && offered(&setup.skills).count() == self.offered.len()
+            && (Arc::ptr_eq(&self.skills, setup.skills.shared()) || self.offers(setup))
+    }
+
+    /// Whether the skills say the same.
+    fn offers(&self, setup: &Setup) -> bool {
+        offered(&setup.skills).count() == self.offered.len()
             && offered(&setup.skills).zip(&*self.offered).all(|(card, known)| {
                 *card.name == *known.name
                     && *card.source == *known.source

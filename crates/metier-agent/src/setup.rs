@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use metier_model::{DecisionForm, ModelInfo, PlanMode, SkillSearch, ToolOffer};
+use metier_model::{DecisionForm, ModelInfo, PlanMode, ToolOffer};
 use metier_skill::{Digest, SkillId};
 use metier_tools::ShownBody;
 use serde::{Deserialize, Serialize};
 
 use crate::prompt_parts::KnownParts;
+use crate::skill_cards::SkillCards;
 
 /// What a run is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,7 +68,7 @@ pub struct Setup {
     pub index_hash: Digest,
     /// The pinned index; a file of its own.
     #[serde(skip)]
-    pub skills: Vec<SkillCard>,
+    pub skills: SkillCards,
     /// What was made from it for prompts, here or for an earlier run.
     #[serde(skip)]
     pub parts: KnownParts,
@@ -104,7 +105,7 @@ pub enum Mode {
 }
 
 /// A skill of the pinned index.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SkillCard {
     /// Its id.
     pub id: SkillId,
@@ -119,9 +120,6 @@ pub struct SkillCard {
     pub pinned: PinnedSkill,
     /// Whether the model may select it.
     pub offered: bool,
-    /// Whether the prompt shows its description, so that a search need not.
-    #[serde(default)]
-    pub listed: bool,
     /// Whether another skill of its name counts, so that the model has to name its source.
     #[serde(default)]
     pub shadowed: bool,
@@ -129,14 +127,6 @@ pub struct SkillCard {
     pub coordinator: bool,
     /// Whether it runs in a loop of its own.
     pub subagent: bool,
-}
-
-impl SkillCard {
-    /// Whether there is a skill to find that the prompt does not describe.
-    pub(crate) fn search_for(cards: &[Self]) -> SkillSearch {
-        let is_hidden = |card: &Self| card.offered && !card.listed;
-        if cards.iter().any(is_hidden) { SkillSearch::On } else { SkillSearch::Off }
-    }
 }
 
 /// What a skill was when a run began: a run keeps to it, in other processes too.
@@ -223,7 +213,7 @@ impl Default for RunLimits {
 impl Setup {
     /// What a decision of this run may hold.
     pub fn form(&self) -> DecisionForm {
-        DecisionForm { plan: self.plan, search: SkillCard::search_for(&self.skills) }
+        DecisionForm { plan: self.plan, search: self.skills.search() }
     }
 
     /// The skill with this id.

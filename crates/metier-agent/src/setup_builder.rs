@@ -3,7 +3,7 @@
 //! The stable part of a prompt is made here and nowhere else: instructions, actions, tools, and the
 //! catalog's prefix. What the catalog shows for the request stands with the request.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use metier_loader::Invocation;
@@ -12,14 +12,12 @@ use metier_registry::catalog::CatalogText;
 use metier_registry::search::SearchIndex;
 use metier_registry::{Entry, Index};
 use metier_skill::text::short_line;
-use metier_skill::{RunMode, SkillId, Value};
 use metier_tools::ShownBody;
 
 use crate::prompt_parts::KnownParts;
 use crate::request_words::{ChangingTools, hint};
-use crate::setup::{
-    Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard,
-};
+use crate::setup::{Chosen, Mode, OuterCeilings, RunLimits, Setup, SkillCard, ToolCard};
+use crate::skill_cards::{OfferedCards, SkillCards, card};
 
 /// What a run is made from.
 pub struct SetupBuilder<'b> {
@@ -68,8 +66,16 @@ pub struct SetupBuilder<'b> {
 #[derive(Debug, Default)]
 pub struct SharedSetup {
     words: OnceLock<PromptWords>,
-    cards: OnceLock<Vec<(Arc<Entry>, SkillCard)>>,
+    offered: OnceLock<Arc<OfferedCards>>,
     parts: KnownParts,
+}
+
+impl SharedSetup {
+    /// The cards of the skills that a model may select.
+    pub fn offer(&self, offered: &[&Arc<Entry>]) -> Arc<OfferedCards> {
+        let known = self.offered.get_or_init(|| Arc::new(OfferedCards::of(offered)));
+        if known.are_of(offered) { Arc::clone(known) } else { Arc::new(OfferedCards::of(offered)) }
+    }
 }
 
 /// The stable part of a prompt, and what it was made from.
@@ -155,7 +161,7 @@ impl SetupBuilder<'_> {
             opening.push_str(&hint(self.request, self.offered, &(self.ranking)(), tools));
         }
         let skills = self.skills();
-        let form = DecisionForm { plan: self.plan, search: SkillCard::search_for(&skills) };
+        let form = DecisionForm { plan: self.plan, search: skills.search() };
         let words = self.shared.words.get_or_init(|| self.words(form));
         let PromptWords { system, system_for_call, .. } =
             if self.are_ours(words, form) { words.clone() } else { self.words(form) };
@@ -186,37 +192,28 @@ impl SetupBuilder<'_> {
     }
 
     /// The skills that the run knows: those that a model may select first.
-    fn skills(&self) -> Vec<SkillCard> {
-        let made = || self.offered.iter().map(|entry| (Arc::clone(entry), card(entry, true)));
-        let known = self.shared.cards.get_or_init(|| made().collect());
-        let of = |at: usize, entry: &Arc<Entry>| match known.get(at) {
-            Some((of, card)) if Arc::ptr_eq(of, entry) => card.clone(),
-            _ => card(entry, true),
-        };
-        let mut skills: Vec<SkillCard> =
-            self.offered.iter().enumerate().map(|(at, entry)| of(at, entry)).collect();
-        let described: HashSet<&SkillId> = self.catalog.described.iter().collect();
-        for card in &mut skills {
-            card.listed = described.contains(&card.id);
-        }
-        if !self.chosen.is_empty() {
-            for entry in self.index.entries().iter().chain(self.index.shadowed()) {
-                let id = entry.id();
-                let is_chosen = self.chosen.iter().any(|chosen| chosen.id == id);
-                if is_chosen && !skills.iter().any(|card| card.id == id) {
-                    skills.push(card(entry, false));
+    fn skills(&self) -> SkillCards {
+        let offered = self.shared.offer(self.offered);
+        offered.with(&self.catalog.described, |more| {
+            if !self.chosen.is_empty() {
+                for entry in self.index.entries().iter().chain(self.index.shadowed()) {
+                    let id = entry.id();
+                    let is_chosen = self.chosen.iter().any(|chosen| chosen.id == id);
+                    if is_chosen && !offered.have(&id) && !more.iter().any(|card| card.id == id) {
+                        more.push(card(entry, false));
+                    }
                 }
             }
-        }
-        for entry in self.shadowed {
-            // The second of one source has no id of its own.
-            let id = entry.id();
-            match skills.iter_mut().find(|card| card.id == id) {
-                Some(card) => card.shadowed |= !card.offered,
-                None => skills.push(SkillCard { shadowed: true, ..card(entry, false) }),
+            for entry in self.shadowed {
+                // The second of one source has no id of its own.
+                let id = entry.id();
+                match more.iter_mut().find(|card| card.id == id) {
+                    Some(card) => card.shadowed = true,
+                    None if offered.have(&id) => {}
+                    None => more.push(SkillCard { shadowed: true, ..card(entry, false) }),
+                }
             }
-        }
-        skills
+        })
     }
 
     /// Whether words were made from what this setup has.
@@ -250,22 +247,5 @@ impl SetupBuilder<'_> {
             system: format!("{rules}\n{words}{always}{list}").into(),
             system_for_call: format!("{rules}\n{words_for_call}{always}{list}").into(),
         }
-    }
-}
-
-fn card(entry: &Entry, offered: bool) -> SkillCard {
-    let metadata = &entry.skill.details().metadata;
-    let role = metadata.iter().find(|(key, _)| &**key == "metier-role").map(|(_, value)| value);
-    SkillCard {
-        id: entry.id(),
-        name: entry.name().as_str().into(),
-        source: entry.source.to_string().into(),
-        description: (*entry.skill.description).into(),
-        pinned: PinnedSkill { digest: entry.digest, mark: entry.mark.map(|mark| mark.to_string()) },
-        offered,
-        listed: false,
-        shadowed: false,
-        coordinator: matches!(role, Some(Value::Text(role)) if &**role == "coordinator"),
-        subagent: entry.skill.controls.run_mode == RunMode::Subagent,
     }
 }

@@ -207,8 +207,7 @@ impl State {
     pub fn new(setup: Arc<Setup>) -> Self {
         let parts = setup.prompt_parts();
         let fixed_tokens = parts.tokens + estimate_tokens(&setup.opening) as u64;
-        let prefix = [&*setup.system, &setup.system_for_call, &setup.opening];
-        let prefix = Digest::of_parts(prefix.map(str::as_bytes));
+        let prefix = parts.prefix.clone().with(setup.opening.as_bytes()).finish();
         let (lifted, kept) = (setup.outer.lifted.clone(), setup.outer.kept.clone());
         Self {
             setup,

@@ -410,4 +410,8 @@ impl Observer for TraceObserver {
             self.stop.cancel();
         }
     }
+
+    fn hears_notes(&self) -> bool {
+        false
+    }
 }

@@ -291,10 +291,10 @@ fn given(map: &mut Map<String, Value>, name: &str) -> Option<Value> {
 
 /// A text that has to be there.
 fn must(map: &mut Map<String, Value>, path: &str, name: &str) -> Read<String> {
-    let path = format!("{path}.{name}");
     match given(map, name) {
-        Some(value) => text(value, &path),
-        None => Err(ParseFault::missing(&path, "a text")),
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => text(other, &format!("{path}.{name}")),
+        None => Err(ParseFault::missing(&format!("{path}.{name}"), "a text")),
     }
 }
 

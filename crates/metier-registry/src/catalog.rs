@@ -14,6 +14,7 @@
 //! | `account` | what became of every skill, in words |
 //! | `write` | the six formats |
 //! | `written` | what they wrote, kept for the next request |
+//! | `shared_index` | the index over the skills, for others who rank the same ones |
 //!
 //! The prefix depends on the index, the format and the budget, never on the request, so that a
 //! provider's prompt cache survives from turn to turn. Nothing is left out in silence: every skill
@@ -24,6 +25,7 @@ mod account;
 mod fit;
 mod paths;
 mod prefix;
+mod shared_index;
 #[cfg(test)]
 mod tests;
 mod visible;
@@ -42,6 +44,7 @@ use prefix::Prefix;
 use visible::{Conditional, Visible};
 use written::Written;
 
+pub use shared_index::SharedIndex;
 pub use write::CatalogFormat;
 
 /// What a catalog is asked for.
@@ -110,6 +113,7 @@ pub struct Cataloger {
     conditional: Vec<Conditional>,
     hidden: Vec<CatalogEntry>,
     ranking: OnceLock<Arc<SearchIndex>>,
+    shared: SharedIndex,
     written: Written,
 }
 
@@ -121,7 +125,7 @@ pub struct CatalogText {
     /// The part that follows the request.
     pub tail: String,
     /// The skills whose descriptions are in it, in the order of the text.
-    pub described: Vec<SkillId>,
+    pub described: Arc<[SkillId]>,
 }
 
 /// The list for one turn, and what became of every skill.
@@ -226,6 +230,7 @@ impl Cataloger {
             conditional: Vec::new(),
             hidden: Vec::new(),
             ranking: OnceLock::new(),
+            shared: SharedIndex::default(),
             written: Written::default(),
         };
         for entry in index.entries() {
@@ -243,6 +248,13 @@ impl Cataloger {
             }
         }
         cataloger
+    }
+
+    /// The same with an index that others rank by, too.
+    #[must_use]
+    pub fn sharing(mut self, index: &SharedIndex) -> Self {
+        self.shared = index.clone();
+        self
     }
 
     /// The skills a model may see whatever it works on, by name.
@@ -301,6 +313,11 @@ impl Cataloger {
         }
     }
 
+    /// How many skills there are by their positions.
+    fn len(&self) -> usize {
+        self.visible.len() + self.conditional.len()
+    }
+
     /// A skill by its position: first those that are always visible, then the conditional ones.
     fn skill(&self, at: usize) -> &Visible {
         match at.checked_sub(self.visible.len()) {
@@ -312,9 +329,8 @@ impl Cataloger {
     /// The ranking over all skills, by their positions; built at the first use.
     fn ranking(&self) -> &Arc<SearchIndex> {
         self.ranking.get_or_init(|| {
-            let all = self.visible.len() + self.conditional.len();
-            let entries = (0..all).map(|at| &self.skill(at).entry);
-            Arc::new(SearchIndex::build(entries.map(document)))
+            let entries = (0..self.len()).map(|at| Arc::clone(&self.skill(at).entry));
+            self.shared.of(entries.collect())
         })
     }
 }

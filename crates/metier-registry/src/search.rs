@@ -10,8 +10,9 @@
 //! | `score`, `explain`, `tuning` | adding up, saying why, and the numbers for it |
 //! | `orders`, `order_*` | the skills that a person orders by name, which no ranking decides |
 //! | `naming`, `confidence` | who is called by name, and whether the best is good enough |
+//! | `recent` | the rankings of a moment ago: a run asks for one more than once |
 //!
-//! Pure: no clock, no disk, no hash order in a result. Serves `search`, the catalog's ranking and the
+//! Pure: no clock, no disk, no hash order in a result, and what was ranked before changes none. Serves `search`, the catalog's ranking and the
 //! offline model's choice.
 
 mod bm25;
@@ -34,6 +35,7 @@ mod orders_tests;
 mod ordinary_words;
 mod plan;
 mod quotes;
+mod recent;
 mod request;
 #[cfg(test)]
 mod routing_tests;
@@ -49,7 +51,9 @@ mod tokenize;
 mod tuning;
 mod typo;
 
-pub use orders::{AskedSkill, Force, UnknownOrder, asked_by_name, unknown_order};
+use std::sync::Arc;
+
+pub use orders::{AskedSkill, Force, RequestOrders, UnknownOrder};
 
 use bm25::{Counter, Extent, Field, Postings};
 use clauses::{Sense, clauses};
@@ -58,6 +62,7 @@ use dictionary::{Dictionary, WordId};
 use names::{NameMatch, Names};
 use naming::{Naming, Prose};
 use plan::Plan;
+use recent::RecentRankings;
 use request::Request;
 use score::{Scored, Scores, Words};
 use tokenize::{Kind, Tokenizer};
@@ -107,6 +112,7 @@ pub struct SearchIndex {
     spans: Vec<Span>,
     /// Where the words are that a description gives in quotes, in the order of the documents.
     quotes: Vec<Quote>,
+    recent: RecentRankings,
 }
 
 /// Words of a description in quotes: what a person would say, by its author.
@@ -208,7 +214,8 @@ impl SearchIndex {
         }
         let frequency = |term| common_words::frequency(dictionary.text(term));
         let postings = counter.finish(dictionary.len(), &tuning, frequency);
-        Self { tuning, dictionary, postings, names, words, spans, quotes }
+        let recent = RecentRankings::default();
+        Self { tuning, dictionary, postings, names, words, spans, quotes, recent }
     }
 
     /// How many documents there are.
@@ -226,7 +233,7 @@ impl SearchIndex {
     /// others, then those the query calls by name (`/name`, `use the name skill`). A smaller limit
     /// gives the beginning of the same list.
     pub fn rank(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let ranked = self.order(query);
+        let ranked = self.ranked(query);
         let hits = ranked.order.iter().take(limit).enumerate();
         hits.map(|(place, &entry)| Hit {
             document: entry.document as usize,
@@ -244,9 +251,13 @@ impl SearchIndex {
 
     /// As [`SearchIndex::rank`], without the words that matched: documents and scores.
     pub fn rank_scores(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let ranked = self.order(query);
-        let entries = ranked.order.into_iter().take(limit);
+        let ranked = self.ranked(query);
+        let entries = ranked.order.iter().take(limit);
         entries.map(|entry| (entry.document as usize, entry.score)).collect()
+    }
+
+    fn ranked(&self, query: &str) -> Arc<Ranked> {
+        self.recent.get_or_rank(query, || self.order(query))
     }
 
     fn order(&self, query: &str) -> Ranked {

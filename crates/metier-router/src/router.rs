@@ -2,8 +2,8 @@
 //! tidy:allow-cjk
 //!
 //! Nothing is tried twice, except what was interrupted, once. A skill is chosen by the registry's
-//! search over names and descriptions, the one that `search` and the catalog use too. Its index is built
-//! when it is needed, and kept as long as the same skills are offered: many requests rank the same ones.
+//! search over names and descriptions, the one that `search` and the catalog use too. Its index is that of the
+//! catalog, where that ranks the same skills, else built when it is needed; it is kept as long as they are offered.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +14,7 @@ use metier_model::{
     OfferedSkill, PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus, StreamEvent,
     Turn,
 };
+use metier_registry::catalog::SharedIndex;
 use metier_registry::search::{Document, Hit, SearchIndex};
 use metier_skill::own_tools::LIST_DIR;
 use metier_skill::{FailureCode, text};
@@ -40,6 +41,8 @@ const GOAL_CHARS: usize = 300;
 /// The offline model.
 #[derive(Debug, Default)]
 pub struct Router {
+    /// What others rank by.
+    shared: SharedIndex,
     /// The index of the skills that were offered last.
     ranking: Mutex<Option<Ranking>>,
 }
@@ -52,6 +55,11 @@ struct Ranking {
 }
 
 impl Router {
+    /// One that ranks by the index of others, where they rank the same skills.
+    pub fn sharing(index: &SharedIndex) -> Self {
+        Self { shared: index.clone(), ranking: Mutex::default() }
+    }
+
     /// What to do next. Pure: the same view gives the same decision.
     pub fn decide(&self, turn: &Turn) -> Decision {
         if let Some(request) = with_plain_digits(&turn.view.request) {
@@ -120,7 +128,7 @@ impl Router {
         let documents = offered
             .iter()
             .map(|skill| Document { name: &skill.name, description: &skill.description });
-        let index = Arc::new(SearchIndex::build(documents));
+        let index = self.shared.of_documents(documents);
         *kept() = Some(Ranking { offered: Arc::clone(offered), index: Arc::clone(&index) });
         index
     }

@@ -58,6 +58,11 @@ impl Digest {
         Self::of(&bytes)
     }
 
+    /// The same as [`Digest::of_parts`], from pieces that come one after the other.
+    pub fn parts() -> PartsDigest {
+        PartsDigest(Sha256::new())
+    }
+
     /// The digest of a list of digests, in their order.
     pub fn of_all<'a>(digests: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut hasher = Sha256::new();
@@ -106,6 +111,32 @@ impl Digest {
             pair.copy_from_slice(&PAIRS[usize::from(byte)]);
         }
         out
+    }
+}
+
+/// The digest of several pieces on its way. A clone goes on from the same pieces, so that what begins alike is
+/// read once.
+#[derive(Clone)]
+pub struct PartsDigest(Sha256);
+
+impl PartsDigest {
+    /// The same with one piece more.
+    #[must_use]
+    pub fn with(mut self, part: &[u8]) -> Self {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+        self
+    }
+
+    /// The digest of all pieces.
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+impl fmt::Debug for PartsDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartsDigest").finish_non_exhaustive()
     }
 }
 
@@ -189,5 +220,15 @@ mod tests {
             Digest::of_parts([b"ab".as_slice(), b"c"]),
             Digest::of_parts([b"a".as_slice(), b"bc"])
         );
+    }
+
+    #[test]
+    fn pieces_one_after_the_other_give_the_digest_of_all_of_them() {
+        let long = [7; 1000];
+        let begun = Digest::parts().with(b"ab").with(&long);
+        for last in [b"".as_slice(), b"c", &long] {
+            let all = Digest::of_parts([b"ab".as_slice(), &long, last]);
+            assert_eq!(begun.clone().with(last).finish(), all);
+        }
     }
 }

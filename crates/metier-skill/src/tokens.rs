@@ -61,6 +61,43 @@ const fn kind(byte: u8) -> u8 {
 /// on. A loop over runs guesses wrong at the end of nearly every word, and took three times as long;
 /// `metier doctor` spent a third of its time there.
 pub fn estimate_tokens(text: &str) -> usize {
+    hundredths(text).div_ceil(100)
+}
+
+/// What a text costs, so that the cost of texts one after the other follows from the costs of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenCost {
+    hundredths: usize,
+    /// The kinds of the first and of the last byte; nothing where there is none.
+    ends: Option<(u8, u8)>,
+}
+
+impl TokenCost {
+    /// The cost of a text.
+    pub fn of(text: &str) -> Self {
+        let ends = text.as_bytes().first().zip(text.as_bytes().last());
+        let ends = ends.map(|(first, last)| (run_kind(*first), run_kind(*last)));
+        Self { hundredths: hundredths(text), ends }
+    }
+
+    /// The cost of both texts as one; nothing where a run goes from one into the other, for that costs less or more
+    /// than its parts.
+    pub fn then(self, next: Self) -> Option<Self> {
+        let ends = match (self.ends, next.ends) {
+            (Some((_, last)), Some((first, _))) if last == first => return None,
+            (Some((first, _)), Some((_, last))) => Some((first, last)),
+            (own, others) => own.or(others),
+        };
+        Some(Self { hundredths: self.hundredths + next.hundredths, ends })
+    }
+
+    /// As [`estimate_tokens`] has it.
+    pub const fn tokens(self) -> usize {
+        self.hundredths.div_ceil(100)
+    }
+}
+
+fn hundredths(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut hundredths = 0;
     let mut at = 0;
@@ -82,7 +119,7 @@ pub fn estimate_tokens(text: &str) -> usize {
         }
         at += window.len;
     }
-    hundredths.div_ceil(100)
+    hundredths
 }
 
 /// Whole runs at the start of a text, at most 64 bytes. Bit `n` of a set is about byte `n`.
@@ -294,6 +331,20 @@ mod tests {
             text in "([a-z]{1,9}|[A-Z]{1,3}|[a-zA-Z]{60,70}| {1,3}|\t|\n|[0-9]{1,8}|[0-9]{70}|[.,*#]{1,5}|-{60,66}|é|表|👍){0,30}"
         ) {
             prop_assert_eq!(estimate_tokens(&text), by_runs(&text));
+        }
+
+        #[test]
+        fn two_texts_cost_what_they_cost_together_unless_a_run_goes_over_the_border(
+            one in "([a-z]{1,3}|[A-Z]{1,2}| {1,3}|\n|[0-9]{1,4}|[.,*#]{1,3}|é|表){0,4}",
+            other in "([a-z]{1,3}|[A-Z]{1,2}| {1,3}|\n|[0-9]{1,4}|[.,*#]{1,3}|é|表){0,4}",
+        ) {
+            let both = TokenCost::of(&one).then(TokenCost::of(&other));
+            if let Some(both) = both {
+                prop_assert_eq!(both, TokenCost::of(&format!("{one}{other}")));
+            } else {
+                let last = one.chars().next_back().map(|c| c.is_alphabetic());
+                prop_assert_eq!(last, other.chars().next().map(|c| c.is_alphabetic()));
+            }
         }
     }
 

@@ -81,4 +81,8 @@ impl<F: Fn(&Event) + Sync> Observer for EventListener<F> {
     fn event(&self, _: u32, record: &Record) {
         (self.0)(&record.event);
     }
+
+    fn hears_notes(&self) -> bool {
+        false
+    }
 }

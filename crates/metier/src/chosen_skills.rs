@@ -10,7 +10,7 @@ use std::path::Path;
 use metier_agent::Chosen;
 use metier_loader::Invocation;
 use metier_policy::Invoker;
-use metier_registry::search::{Force, UnknownOrder, asked_by_name, unknown_order};
+use metier_registry::search::{Force, RequestOrders, UnknownOrder};
 use metier_registry::{Entry, Scan};
 use metier_skill::{FailureCode, SkillId, nearest, text};
 
@@ -33,7 +33,7 @@ pub(crate) enum FirstSkills<'s> {
 
 /// The skills that are loaded first: those before the request, and the one that it calls.
 pub(crate) fn chosen_skills(
-    request: &str,
+    words: &RequestOrders<'_>,
     first: FirstSkills<'_>,
     scan: &Scan,
     guard: &Guard,
@@ -58,10 +58,10 @@ pub(crate) fn chosen_skills(
         chosen.push(Chosen { id, arguments });
         Ok(())
     };
-    if let Some((entry, arguments)) = called(request, scan)? {
+    if let Some((entry, arguments)) = called(words.request(), scan)? {
         add(entry, Some(arguments))?;
     } else {
-        for (entry, arguments) in ordered(request, scan)? {
+        for (entry, arguments) in ordered(words, scan)? {
             add(entry, Some(arguments))?;
         }
     }
@@ -91,17 +91,17 @@ pub(crate) fn skills_called(request: &str, scan: &Scan) -> Vec<SkillId> {
     if let Ok(Some((entry, _))) = called(request, scan) {
         return vec![entry.id()];
     }
-    let named = ordered(request, scan).unwrap_or_default();
+    let named = ordered(&RequestOrders::read(request), scan).unwrap_or_default();
     named.into_iter().map(|(entry, _)| entry.id()).collect()
 }
 
 /// The skills that the words of a request ask for, each with what follows its name. What only a user may
 /// start wants an order; where a sentence merely wants a skill, a model could have chosen it too.
-fn ordered<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Vec<(&'s Entry, &'r str)>> {
+fn ordered<'s, 'r>(words: &RequestOrders<'r>, scan: &'s Scan) -> Result<Vec<(&'s Entry, &'r str)>> {
     let names = || scan.index.entries().iter().map(|entry| entry.name().as_str());
-    let asked = asked_by_name(request, names());
+    let asked = words.asked(names());
     if asked.is_empty()
-        && let Some(UnknownOrder { called, near, certain: true }) = unknown_order(request, names())
+        && let Some(UnknownOrder { called, near, certain: true }) = words.unknown(names())
     {
         return Err(no_skill(called, near));
     }
@@ -118,7 +118,8 @@ fn may_start(force: Force, entry: &Entry) -> bool {
 }
 
 /// What a request says that looks like a call of a skill and was not taken for one, in sentences for the person.
-pub(crate) fn not_calls(request: &str, scan: &Scan) -> Vec<String> {
+pub(crate) fn not_calls(words: &RequestOrders<'_>, scan: &Scan) -> Vec<String> {
+    let request = words.request();
     let quoted = |name: &str| text::quoted(name, MAX_NAME_CHARS);
     if let Some(call) = Invocation::parse(request)
         && scan.index.find(call.name).is_some()
@@ -131,9 +132,9 @@ pub(crate) fn not_calls(request: &str, scan: &Scan) -> Vec<String> {
         let name = quoted(&format!("/{name}"));
         notes.push(format!("there is no skill {name}; reading it as part of the request"));
     }
-    let asked = asked_by_name(request, names());
+    let asked = words.asked(names());
     if asked.is_empty()
-        && let Some(UnknownOrder { called, near, .. }) = unknown_order(request, names())
+        && let Some(UnknownOrder { called, near, .. }) = words.unknown(names())
     {
         let called = quoted(called);
         notes.push(format!(

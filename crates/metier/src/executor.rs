@@ -4,7 +4,7 @@
 //! nothing that no rule opens, variables that the user named, programs of the user's `PATH` that did
 //! not come with the project.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -43,7 +43,7 @@ impl Metier {
         LocalExecutor {
             index,
             offered,
-            listed: BTreeSet::new(),
+            listed: Arc::default(),
             pinned: BTreeMap::new(),
             policy: guard.policy,
             trusted: guard.trusted,

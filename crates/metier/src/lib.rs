@@ -165,6 +165,7 @@ mod stats;
 mod switch;
 mod targets;
 mod trust;
+mod user_folders;
 
 pub use agent_targets::InstalledAt;
 pub use approval_question::{ApprovalQuestion, ApprovalReply};

@@ -44,7 +44,9 @@ impl Metier {
         let is_configured = provider == settings.provider;
         let name = name.or_else(|| settings.name.clone().filter(|_| is_configured));
         match provider {
-            Provider::Router | Provider::Mock => Ok((Arc::new(Router::default()), Key::default())),
+            Provider::Router | Provider::Mock => {
+                Ok((Arc::new(Router::sharing(&self.inner.ranking)), Key::default()))
+            }
             Provider::Scripted => {
                 let file = name.ok_or_else(|| needs_name("scripted", "FILE"))?;
                 Ok((Arc::new(self.scripted(&file)?), Key::default()))

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use metier_config::{AgentSettings, Settings};
-use metier_fs::{ForeignWriter, UserFolders};
+use metier_fs::UserFolders;
+use metier_registry::catalog::SharedIndex;
 use metier_registry::roots::{Root, SkillPlaces, project_dirs, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
 use metier_skill::{Limits, Profile};
-use metier_tools::{PolicyStore, TrustMarks};
 use tempfile::TempDir;
 
 use crate::config_files::{self, ConfigFile};
 use crate::configured_roots::ConfiguredRoots;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
+use crate::user_folders::{close_state, user_folders};
 
 /// The runtime for one working directory. A clone is the same runtime.
 #[derive(Clone)]
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) workspace: Option<PathBuf>,
     /// What the last scan found.
     pub(crate) snapshot: Mutex<Option<Arc<Scan>>>,
+    /// What requests are ranked by, for the catalog and for the offline model.
+    pub(crate) ranking: SharedIndex,
     /// Where state is kept while there are no user folders; removed with the runtime.
     scratch: Arc<OnceLock<std::io::Result<TempDir>>>,
 }
@@ -69,6 +72,7 @@ impl Inner {
             helper: self.helper.clone(),
             workspace: self.workspace.clone(),
             snapshot: Mutex::default(),
+            ranking: SharedIndex::default(),
             scratch: Arc::clone(&self.scratch),
         }
     }
@@ -211,46 +215,11 @@ impl Builder {
             helper: self.helper,
             workspace: None,
             snapshot: Mutex::default(),
+            ranking: SharedIndex::default(),
             scratch: Arc::default(),
         };
         Ok(Metier { inner: Arc::new(inner) })
     }
-}
-
-/// The user's folders. The home directory stands without links, so that it can be distinguished from the
-/// directories above the working directory.
-fn user_folders(home: Option<&Path>, environment: &Environment) -> Result<Option<UserFolders>> {
-    let metier_home = environment.variable("METIER_HOME").map(Path::new);
-    // A relative one would be another folder in every directory: the user's rules would depend on
-    // where the program runs, and a project could bring them along.
-    for (name, folder) in [("HOME", home), ("METIER_HOME", metier_home)] {
-        if let Some(folder) = folder.filter(|folder| !folder.is_absolute()) {
-            let message =
-                format!("{name} is `{}`, which is not an absolute path", folder.display());
-            return Err(Error::failed("home-relative", message)
-                .with_help(format!("set {name} to an absolute path")));
-        }
-    }
-    let Some(home) = home else { return Ok(None) };
-    let home = metier_fs::canonical(home).unwrap_or_else(|_| home.to_owned());
-    let variable = |name: &str| environment.variable(name).map(ToOwned::to_owned);
-    Ok(Some(UserFolders::with_variables(&home, metier_home, &variable)))
-}
-
-/// Closes the user's state to other accounts, and gives what in it does not count because they could
-/// have written it. State that belongs to another account is not used at all.
-fn close_state(state: &Path) -> Result<Vec<String>> {
-    if let Some(access) = metier_fs::writable_by_others(state)
-        && matches!(access.writer, ForeignWriter::Owner(_))
-    {
-        return Err(Error::failed("state-foreign", format!("your state is not safe: {access}"))
-            .with_help(format!("if it is yours: {}", access.remedy())));
-    }
-    // What cannot be closed is judged below, and where it is written to.
-    let judged = [PolicyStore::FILES, &[TrustMarks::FILE]].concat();
-    let _ = metier_fs::close_state(state, &judged);
-    let foreign = PolicyStore::in_state(state).foreign().into_iter();
-    Ok(foreign.map(|error| format!("{error}; {}", error.help())).collect())
 }
 
 /// Where skills are looked for when no one names a folder.

@@ -13,6 +13,7 @@ use metier_cancel::CancelToken;
 use metier_model::{Key, Model, ModelInfo};
 use metier_policy::Invoker;
 use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger};
+use metier_registry::search::RequestOrders;
 use metier_registry::{Entry, Index, Scan};
 use metier_tools::{GatedContents, Toolbox};
 
@@ -96,6 +97,7 @@ impl Session {
         let guard = metier.guard(&scan)?.with_rules(self.rules())?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
         let cataloger = Cataloger::new(&scan.index, &|entry| gate.denied(entry));
+        let cataloger = cataloger.sharing(&metier.inner.ranking);
         let may_be_named = |entry: &&Arc<Entry>| {
             entry.enabled
                 && !entry.skill.controls.disable_model_invocation
@@ -137,8 +139,9 @@ impl Session {
                 ""
             }
         };
-        let chosen = chosen_skills(own_words, call.skills, scan, guard)?;
-        for note in not_calls(own_words, scan) {
+        let own_words = RequestOrders::read(own_words);
+        let chosen = chosen_skills(&own_words, call.skills, scan, guard)?;
+        for note in not_calls(&own_words, scan) {
             self.note(&Note::Warning(note));
         }
         let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
@@ -157,11 +160,11 @@ impl Session {
         let shown = contents.shown(&catalog);
         let offered: Vec<&Arc<Entry>> = cataloger.offered(&asked).collect();
         let shadowed: Vec<&Entry> = shared.shadowed.iter().map(|entry| &**entry).collect();
-        let offered_ids = offered.iter().map(|entry| entry.id()).collect();
+        let offered_ids = Arc::clone(shared.setup.offer(&offered).ids());
         let named = self.named_by_person(call.request, call.earlier);
         let (index, guard) = (Arc::clone(&shared.index), guard.clone());
         let executor = metier.executor(index, guard, offered_ids, &folder, key, named);
-        let listed = catalog.described.iter().cloned().collect();
+        let listed = Arc::clone(&catalog.described);
         let info = metier.recorded_info(self.model_name(), model.info());
         let plan = self.plan_mode()?;
         let cap = cap_for(executor.cap, plan, info.window);
@@ -255,6 +258,11 @@ impl Observer for Fanout<'_> {
         if let Some(more) = self.more {
             more.event(depth, record);
         }
+    }
+
+    fn hears_notes(&self) -> bool {
+        let mut all = self.observers.iter().map(|observer| &**observer as &dyn Observer);
+        all.any(Observer::hears_notes) || self.more.is_some_and(Observer::hears_notes)
     }
 
     fn note(&self, depth: u32, note: &Note) {

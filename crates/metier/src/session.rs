@@ -293,8 +293,7 @@ impl Session {
         // It keeps to the skills that it began with.
         let pinned =
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
-        let listed = setup.skills.iter().filter(|card| card.listed);
-        let listed = listed.map(|card| card.id.clone()).collect();
+        let listed = setup.skills.listed().map(|card| card.id.clone()).collect();
         let cap = cap_for(executor.cap, setup.plan, setup.model.window);
         let executor = Arc::new(LocalExecutor { pinned, tools, listed, cap, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);

@@ -35,6 +35,7 @@ impl Agent<'_> {
             masking::mask_turn(&mut turn, secrets);
         }
         let number = turn.number;
+        let is_heard = self.observer.hears_notes();
         let mut early = Early::new();
         let mut stream = secrets.map(|secrets| Redactor::of_values(Arc::clone(secrets)));
         let mut unwritten = None;
@@ -50,7 +51,7 @@ impl Agent<'_> {
             }
         };
         let mut sink = |event: StreamEvent| match event {
-            StreamEvent::Text(text) => {
+            StreamEvent::Text(text) if is_heard => {
                 let text = match &mut stream {
                     Some(stream) => shown(&stream.push(text.as_bytes())),
                     None => text,

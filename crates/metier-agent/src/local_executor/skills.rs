@@ -1,6 +1,7 @@
 //! Reading skills for a run: a body, a file, and finding those that the catalog does not show.
 //! All of it stands under the policy's word on loading the skill.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use metier_loader::{
@@ -144,8 +145,8 @@ fn asked_lines(hint: &str) -> Option<LineRange> {
 pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str, loaded: &[SkillId]) -> Judgement {
     let (executor, query, loaded) = (Arc::clone(executor), query.to_owned(), loaded.to_vec());
     Judgement::free(Box::new(move |_| {
-        let is_known =
-            |entry: &&Entry| executor.listed.contains(&entry.id()) || loaded.contains(&entry.id());
+        let known: BTreeSet<&SkillId> = executor.listed.iter().chain(&loaded).collect();
+        let is_known = |entry: &&Entry| known.contains(&entry.id());
         let hits = executor.ranking().rank(&query, FOUND + executor.listed.len() + loaded.len());
         let (known, mut found): (Vec<&Entry>, Vec<&Entry>) = hits
             .iter()

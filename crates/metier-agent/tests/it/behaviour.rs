@@ -104,8 +104,10 @@ fn a_source_that_is_given_counts() {
 #[test]
 fn a_skill_that_is_not_offered_cannot_be_selected_by_the_model() {
     let model = scripted(json!([select(&["pdf"]), answer("x")]));
-    let ran =
-        run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.skills[0].offered = false);
+    let ran = run(&model, FakeExecutor::default(), &AutoApprove, |setup| {
+        let first = setup.skills[0].id.clone();
+        setup.skills = setup.skills.clone().changed(|card| card.offered &= card.id != first);
+    });
     assert_eq!(ran.observations(), ["SkillNotFound"]);
 }
 

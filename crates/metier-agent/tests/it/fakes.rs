@@ -147,7 +147,6 @@ fn card(id: &str) -> SkillCard {
         description: format!("About {name}.").into(),
         pinned: PinnedSkill { digest: Digest::of(id.as_bytes()), mark: None },
         offered: true,
-        listed: false,
         shadowed: false,
         coordinator: name.starts_with("lead"),
         subagent: name.starts_with("sub"),

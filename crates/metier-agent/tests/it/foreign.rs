@@ -1,7 +1,7 @@
 //! Tools of the program that uses us, in a whole run of the real executor: policy, approval, masking,
 //! cancellation and record are those of our own tools.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -71,7 +71,7 @@ pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
     LocalExecutor {
         index: Arc::new(scan(&[], &ScanOptions::default()).index),
         offered: Arc::default(),
-        listed: BTreeSet::new(),
+        listed: Arc::default(),
         pinned: BTreeMap::new(),
         policy: Arc::new(Policy::new(places)),
         trusted: TrustedFolders::default(),

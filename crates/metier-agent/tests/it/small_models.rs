@@ -177,7 +177,15 @@ fn the_blanks_of_a_skill_are_no_arguments() {
 
 #[test]
 fn a_skill_that_is_not_there_leads_to_an_answer_not_to_another_guess() {
-    let listed = |setup: &mut Setup| setup.skills.iter_mut().for_each(|card| card.listed = true);
+    let listed = |setup: &mut Setup| {
+        let mut written = serde_json::to_value(&setup.skills).expect("cards");
+        written
+            .as_array_mut()
+            .expect("a list")
+            .iter_mut()
+            .for_each(|card| card["listed"] = json!(true));
+        setup.skills = serde_json::from_value(written).expect("cards");
+    };
     let (seen, _) = turns(json!([select(&["jukebox"]), answer("x")]), listed);
     assert!(
         seen[1].tail.ends_with(

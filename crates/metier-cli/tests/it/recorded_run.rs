@@ -172,7 +172,6 @@ impl Case {
             description: format!("The {name}.").into(),
             pinned: PinnedSkill { digest: Digest::of(name.as_bytes()), mark: None },
             offered: true,
-            listed: false,
             shadowed: false,
             coordinator: false,
             subagent,
@@ -207,7 +206,7 @@ impl Case {
             is_inner: false,
             outer: OuterCeilings::default(),
             index_hash: Digest::of(b"index"),
-            skills: vec![card("finder", false), card("researcher", true)],
+            skills: [card("finder", false), card("researcher", true)].into_iter().collect(),
             parts: KnownParts::default(),
         }
     }

@@ -209,9 +209,7 @@ impl OpenPlan {
 
     /// Keeps the result of a unit where it is the one that stays, and ends the attempt: other processes must see
     /// that it is over, also where no line of a result says so.
-    fn end(&mut self, place: usize, result: &TrialResult) -> Result<Stored> {
-        let line =
-            serde_json::to_vec(result).map_err(|error| self.folder.error("a result", &error))?;
+    fn end(&mut self, place: usize, result: &TrialResult, line: Vec<u8>) -> Result<Stored> {
         let error = ErrorRank::of(result, &line);
         let is_ours = self.journal.as_ref().map(|journal| journal.number);
         let is_ours = is_ours.is_some() && self.units.states[place].holder == is_ours;
@@ -307,7 +305,8 @@ impl OpenPlan {
         let result = lost(&self.cases[unit.case], &unit, attempts);
         // It is in no hands: until it has ended, it is in this process's.
         self.units.states[place].holder = Some(self.journal()?.number);
-        self.end(place, &result).map(|_| ())
+        let line = line_of(&result)?;
+        self.end(place, &result, line).map(|_| ())
     }
 
     /// The place of a lease, if it is still the one that counts.
@@ -317,6 +316,12 @@ impl OpenPlan {
         let state = &self.units.states[place];
         (own.is_some() && state.holder == own && state.token == lease.token).then_some(place)
     }
+}
+
+/// The line of a result, without its end.
+fn line_of(result: &TrialResult) -> Result<Vec<u8>> {
+    let fault = |error| EvalError::store(format!("a result: {error}"), "report this as a fault");
+    serde_json::to_vec(result).map_err(fault)
 }
 
 impl EvalStore for FileStore {
@@ -373,12 +378,14 @@ impl EvalStore for FileStore {
 
     fn complete(&self, lease: &Lease, result: &TrialResult) -> Result<Stored> {
         check_fits(lease, result)?;
+        // Before the others have to wait.
+        let line = line_of(result)?;
         let mut plans = self.lock();
         let open = self.known(&mut plans, &lease.plan)?;
         let unknown =
             || EvalError::store("the result belongs to no unit", "report this as a fault");
         let place = open.units.place(&result.fingerprint).ok_or_else(unknown)?;
-        open.end(place, result)
+        open.end(place, result, line)
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {

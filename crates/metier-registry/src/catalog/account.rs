@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use metier_skill::TokenCost;
+
 use super::fit::FittedCatalog;
 use super::prefix::Prefix;
 use super::{CatalogEntry, Cataloger, DisplayLevel, DisplayReason};
@@ -16,7 +18,7 @@ pub(super) struct Chosen {
     pub(super) at: usize,
     pub(super) reason: DisplayReason,
     pub(super) text: Arc<str>,
-    pub(super) tokens: usize,
+    pub(super) cost: TokenCost,
     /// Whether the description is shorter than it would be with more room.
     pub(super) cut: bool,
 }
@@ -54,7 +56,7 @@ pub(super) fn report(all: &Cataloger, fitted: &FittedCatalog) -> Vec<CatalogEntr
         };
         let mut line =
             CatalogEntry::new(&all.skill(one.at).entry, DisplayLevel::Full, one.reason, message);
-        line.tokens = Some(one.tokens);
+        line.tokens = Some(one.cost.tokens());
         line.rank = rank;
         placed.push(line);
         full[one.at] = true;

@@ -19,14 +19,14 @@
 //! use" lines of public skills and are flat around their values. A list that is cut too early costs a
 //! search, one that is too long costs the request: where an estimate is in doubt, less is shown.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use metier_skill::estimate_tokens;
+use metier_skill::{TokenCost, estimate_tokens};
 
 use super::account::Chosen;
 use super::prefix::{NO_LIMIT, Prefix, WrittenPrefix, write_prefix};
-use super::visible::Visible;
 use super::written::WrittenEntry;
 use super::{CatalogFormat, CatalogRequest, Cataloger, DisplayReason, Ranked, SkillContents};
 
@@ -116,14 +116,20 @@ pub(super) fn fit(
         None => Vec::new(),
     };
     hits.retain(|(at, _)| *at < all.visible.len() || nothing.met.contains(at));
-    let mut room =
-        Room { all, wanted, contents, left: room, taken: HashSet::new(), chosen: Vec::new() };
+    let mut room = Room {
+        all,
+        wanted,
+        contents,
+        left: room,
+        taken: vec![false; all.len()],
+        chosen: Vec::new(),
+    };
     let waiting = room.descriptions(&nothing.met, prefix.shows, &hits);
     let mut chosen = room.chosen;
     let mut also = waiting.len();
     let mut tail = assemble(wanted, &opening, &chosen, &waiting[..also]);
     // The parts are estimated apart; a rounding must not break the budget.
-    let mut tokens = prefix.tokens + estimate_tokens(&tail);
+    let mut tokens = prefix.tokens + tail_tokens(&tail, wanted, &opening, &chosen, &waiting);
     while tokens > budget && !(chosen.is_empty() && also == 0) {
         if also > 0 {
             also -= 1;
@@ -137,6 +143,22 @@ pub(super) fn fit(
         return FittedCatalog { hits, ..nothing };
     }
     FittedCatalog { is_written: true, tail, tokens, chosen, also, hits, ..nothing }
+}
+
+/// What a tail costs that was assembled from these: their sum, unless a run of characters goes from one into the
+/// next.
+fn tail_tokens(
+    tail: &str,
+    wanted: &CatalogRequest<'_>,
+    opening: &str,
+    chosen: &[Chosen],
+    also: &[&str],
+) -> usize {
+    let first = TokenCost::of(opening);
+    let sum = chosen.iter().try_fold(first, |sum, one| sum.then(one.cost));
+    let sum = sum.and_then(|sum| sum.then(TokenCost::of(&wanted.format.closing(also))));
+    let is_sum = !chosen.is_empty() && wanted.format != CatalogFormat::Json;
+    sum.filter(|_| is_sum).map_or_else(|| estimate_tokens(tail), TokenCost::tokens)
 }
 
 fn assemble(
@@ -166,8 +188,8 @@ struct Room<'a, 'w> {
     wanted: &'w CatalogRequest<'w>,
     contents: &'w dyn SkillContents,
     left: usize,
-    /// Positions of skills that are chosen, or will be.
-    taken: HashSet<usize>,
+    /// Which skills are chosen, or will be, by their positions.
+    taken: Vec<bool>,
     chosen: Vec<Chosen>,
 }
 
@@ -178,9 +200,11 @@ impl<'a> Room<'a, '_> {
         let whole = self.left;
         // Skills that apply to the files at hand, the best for the request first; where others need
         // room too, they get half of it.
-        let rank: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(0..).collect();
         let mut met = met.to_vec();
-        met.sort_by_key(|at| rank.get(at).copied().unwrap_or(usize::MAX));
+        if !met.is_empty() {
+            let rank: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(0..).collect();
+            met.sort_by_key(|at| rank.get(at).copied().unwrap_or(usize::MAX));
+        }
         let name = |at: &usize| all.skill(*at).entry.name().as_str();
         let names: usize = met.iter().map(|at| estimate_tokens(name(at)) + 1).sum();
         let names = if met.is_empty() { 0 } else { (names + 16).min(whole / 8) };
@@ -189,7 +213,7 @@ impl<'a> Room<'a, '_> {
         self.left = share.saturating_sub(names);
         for &at in &met {
             if self.add(at, DisplayReason::PathsMet) {
-                self.taken.insert(at);
+                self.taken[at] = true;
             }
         }
         self.left += whole - share;
@@ -197,7 +221,9 @@ impl<'a> Room<'a, '_> {
             let rotated = self.rotated(hits, whole);
             let reserved: usize = rotated.iter().map(|&(_, tokens)| tokens).sum();
             self.left = self.left.saturating_sub(reserved);
-            self.taken.extend(rotated.iter().map(|&(at, _)| at));
+            for &(at, _) in &rotated {
+                self.taken[at] = true;
+            }
             self.ranked(hits, whole);
             self.left += reserved;
             for &(at, _) in &rotated {
@@ -207,7 +233,7 @@ impl<'a> Room<'a, '_> {
         }
         self.left += names;
         let mut waiting = Vec::new();
-        for at in met.iter().filter(|at| !self.taken.contains(at)) {
+        for at in met.iter().filter(|at| !self.taken[**at]) {
             let tokens = estimate_tokens(name(at)) + 1 + if waiting.is_empty() { 16 } else { 0 };
             if tokens > self.left {
                 break;
@@ -218,18 +244,19 @@ impl<'a> Room<'a, '_> {
         waiting
     }
 
-    fn entry(&self, at: usize) -> WrittenEntry {
+    fn entry(&self, at: usize) -> Cow<'a, WrittenEntry> {
         self.all.written.entry(self.all, at, self.wanted.format, self.contents)
     }
 
     /// Shows a skill, if there is room.
     fn add(&mut self, at: usize, reason: DisplayReason) -> bool {
-        let WrittenEntry { text, tokens } = self.entry(at);
-        if tokens > self.left {
+        let entry = self.entry(at);
+        if entry.cost.tokens() > self.left {
             return false;
         }
-        self.left -= tokens;
-        self.chosen.push(Chosen { at, reason, text, tokens, cut: false });
+        let WrittenEntry { text, cost } = entry.into_owned();
+        self.left -= cost.tokens();
+        self.chosen.push(Chosen { at, reason, text, cost, cut: false });
         true
     }
 
@@ -238,27 +265,28 @@ impl<'a> Room<'a, '_> {
     /// and one at rank 139 with one is not what was asked for.
     fn near_top(&mut self, hits: &[Ranked]) {
         let mut open: Vec<usize> = hits.iter().take(ALWAYS_SHOWN).map(|hit| hit.0).collect();
-        open.retain(|at| !self.taken.contains(at));
+        open.retain(|at| !self.taken[*at]);
         for (done, at) in open.iter().copied().enumerate() {
             let share = self.left / (open.len() - done);
             let whole = self.all.skill(at);
-            let cuts: Vec<Visible> = CUT_CHARS.iter().filter_map(|most| whole.cut(*most)).collect();
-            let last = cuts.len();
-            for try_number in 0..=last {
-                let cut = try_number.checked_sub(1).map(|number| &cuts[number]);
-                let WrittenEntry { text, tokens } = match cut {
-                    None => self.entry(at),
+            let chars = whole.description_chars();
+            let cuts = CUT_CHARS.into_iter().filter(|most| chars > *most);
+            let last = cuts.clone().count();
+            for (try_number, most) in [None].into_iter().chain(cuts.map(Some)).enumerate() {
+                let WrittenEntry { text, cost } = match most.and_then(|most| whole.cut(most)) {
+                    None => self.entry(at).into_owned(),
                     Some(cut) => {
-                        WrittenEntry::new(self.wanted.format.entry(cut, self.contents, false))
+                        WrittenEntry::new(self.wanted.format.entry(&cut, self.contents, false))
                     }
                 };
+                let tokens = cost.tokens();
                 // The shortest form may take from what others would get.
                 let room = if try_number == last { self.left } else { share };
                 if tokens <= room {
                     self.left -= tokens;
-                    self.taken.insert(at);
+                    self.taken[at] = true;
                     let (reason, cut) = (DisplayReason::Ranked, try_number > 0);
-                    self.chosen.push(Chosen { at, reason, text, tokens, cut });
+                    self.chosen.push(Chosen { at, reason, text, cost, cut });
                     break;
                 }
             }
@@ -274,7 +302,7 @@ impl<'a> Room<'a, '_> {
         }
         for at in self.turn_order().take(count.min(64)) {
             let sure = hits.iter().take(ALWAYS_SHOWN).any(|hit| hit.0 == at);
-            let tokens = self.entry(at).tokens;
+            let tokens = self.entry(at).cost.tokens();
             // A long description would take the place of several that fit the request.
             if !sure && tokens <= whole / 8 {
                 picks.push((at, tokens));
@@ -306,11 +334,11 @@ impl<'a> Room<'a, '_> {
             if self.left as f32 <= in_order || misfits >= MAX_MISFITS {
                 break;
             }
-            if self.taken.contains(&document) {
+            if self.taken[document] {
                 continue;
             }
             if self.add(document, DisplayReason::Ranked) {
-                self.taken.insert(document);
+                self.taken[document] = true;
             } else {
                 misfits += usize::from(shelved);
             }
@@ -319,28 +347,32 @@ impl<'a> Room<'a, '_> {
             self.near_top(hits);
         }
         // Where not even the beginning of a description near the top fits, one from far below does not either.
-        let is_short =
-            !shelved && hits.iter().take(ALWAYS_SHOWN).any(|hit| !self.taken.contains(&hit.0));
+        let is_short = !shelved && hits.iter().take(ALWAYS_SHOWN).any(|hit| !self.taken[hit.0]);
         let below = if is_short { &[] } else { hits };
-        for &(document, score) in below.iter().filter(|hit| !self.taken.contains(&hit.0)) {
-            let cost = self.all.skill(document).description_tokens() + 12;
-            rest.push((score / thrift(cost as f32), document));
+        for &(document, score) in below.iter().filter(|hit| !self.taken[hit.0]) {
+            // There will be no more room than now.
+            if shelved || self.entry(document).cost.tokens() <= self.left {
+                rest.push((score / self.all.skill(document).thrift(), document));
+            }
         }
-        rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        rest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, document) in rest {
             if self.left < 8 || misfits >= MAX_MISFITS {
                 break;
             }
             if self.add(document, DisplayReason::Ranked) {
-                self.taken.insert(document);
+                self.taken[document] = true;
             } else {
                 misfits += usize::from(shelved);
             }
         }
         // In the text the best stand first, whatever order they were chosen in.
-        let rank: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(1..).collect();
+        let mut rank = vec![1; self.taken.len()];
+        for (&(document, _), place) in hits.iter().zip(1..) {
+            rank[document] = place;
+        }
         self.chosen.sort_by_key(|one| match one.reason {
-            DisplayReason::Ranked => rank.get(&one.at).copied().unwrap_or(1),
+            DisplayReason::Ranked => rank[one.at],
             _ => 0,
         });
     }
@@ -352,20 +384,14 @@ impl<'a> Room<'a, '_> {
             if self.left < 16 || misfits >= if nothing_asked { 32 } else { MAX_MISFITS } {
                 break;
             }
-            if self.taken.contains(&at) {
+            if self.taken[at] {
                 continue;
             }
             if self.add(at, DisplayReason::RoomLeft) {
-                self.taken.insert(at);
+                self.taken[at] = true;
             } else {
                 misfits += 1;
             }
         }
     }
-}
-
-/// By how much a score counts less for what a description costs: the power 5/8, by roots alone. Of powers it
-/// is flat from 0.5 to 1.
-fn thrift(cost: f32) -> f32 {
-    cost.sqrt() * cost.sqrt().sqrt().sqrt()
 }

@@ -3,6 +3,8 @@
 //!
 //! It follows from the skills that are always visible, the format and the budget, and from nothing else.
 
+use std::borrow::Cow;
+
 use metier_skill::estimate_tokens;
 
 use super::written::WrittenEntry;
@@ -88,16 +90,16 @@ fn everything(
     let mut costs = Vec::with_capacity(all.visible.len());
     for (at, visible) in all.visible.iter().enumerate() {
         let entry = if at == 0 {
-            WrittenEntry::new(format.entry(visible, contents, true))
+            Cow::Owned(WrittenEntry::new(format.entry(visible, contents, true)))
         } else {
             all.written.entry(all, at, format, contents)
         };
-        spent += entry.tokens;
+        spent += entry.cost.tokens();
         if spent > budget {
             return None;
         }
         text.push_str(&entry.text);
-        costs.push(entry.tokens);
+        costs.push(entry.cost.tokens());
     }
     Some((text, costs))
 }

@@ -80,6 +80,24 @@ fn six_formats() {
 }
 
 #[test]
+fn an_index_is_shared_by_all_who_rank_the_same_skills_and_by_no_others() {
+    let shared = SharedIndex::default();
+    let skills = [user("csv", "Reads tables."), user("pdf", "Fills forms.")];
+    let index = |skills: &[Arc<Entry>]| {
+        cataloger(skills.to_vec()).sharing(&shared).ranking_of_offered(&CatalogRequest::default())
+    };
+    let known = index(&skills);
+    assert!(Arc::ptr_eq(&known, &index(&skills)));
+    assert!(Arc::ptr_eq(&known, &shared.of_documents(skills.iter().map(document))));
+    let turned = [&skills[1], &skills[0]];
+    assert!(!Arc::ptr_eq(&known, &shared.of_documents(turned.into_iter().map(document))));
+    assert_eq!(shared.of_documents(skills[..1].iter().map(document)).len(), 1);
+    let changed = [Arc::clone(&skills[0]), user("pdf", "Fills in forms.")];
+    assert!(!Arc::ptr_eq(&known, &shared.of_documents(changed.iter().map(document))));
+    assert!(!Arc::ptr_eq(&known, &index(&changed)));
+}
+
+#[test]
 fn without_skills_there_is_no_text() {
     for format in FORMATS {
         let empty = cataloger(Vec::new());
@@ -390,7 +408,7 @@ proptest! {
         let described = catalog.shown(DisplayLevel::Full).map(|shown| shown.id.parse().expect("an id"));
         let described: Vec<SkillId> = described.collect();
         let (prefix, tail) = (catalog.prefix.clone(), catalog.tail.clone());
-        prop_assert_eq!(cataloger.text(&wanted, &MetadataOnly), CatalogText { prefix, tail, described });
+        prop_assert_eq!(cataloger.text(&wanted, &MetadataOnly), CatalogText { prefix, tail, described: described.into() });
         // What is kept between requests is never that of another format or budget.
         used.catalog(&CatalogRequest { format: before.0, budget: before.1, ..plain }, &MetadataOnly);
         prop_assert_eq!(used.catalog(&wanted, &MetadataOnly), catalog);

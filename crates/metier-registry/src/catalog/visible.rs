@@ -15,6 +15,8 @@ use crate::index::Entry;
 
 /// Characters of a description that are shown.
 const DESCRIPTION_CHARS: usize = 1024;
+/// What an entry costs besides its description, about.
+const ENTRY_TOKENS: usize = 12;
 
 /// A skill and what a catalog shows of it.
 #[derive(Debug)]
@@ -22,8 +24,8 @@ pub(super) struct Visible {
     pub(super) entry: Arc<Entry>,
     /// The description as it is shown, where that is not all of it.
     clipped: Option<String>,
-    /// What the description costs, once that was asked for.
-    tokens: OnceLock<usize>,
+    /// By how much a score counts less for what the description costs, once that was asked for.
+    thrift: OnceLock<f32>,
 }
 
 impl Visible {
@@ -32,7 +34,7 @@ impl Visible {
             Cow::Owned(clipped) => Some(clipped),
             Cow::Borrowed(_) => None,
         };
-        Self { entry: Arc::clone(entry), clipped, tokens: OnceLock::new() }
+        Self { entry: Arc::clone(entry), clipped, thrift: OnceLock::new() }
     }
 
     /// The same skill with at most `chars` characters of its description; `None` where it has no more.
@@ -41,7 +43,7 @@ impl Visible {
             Cow::Owned(clipped) => Some(Self {
                 entry: Arc::clone(&self.entry),
                 clipped: Some(clipped),
-                tokens: OnceLock::new(),
+                thrift: OnceLock::new(),
             }),
             Cow::Borrowed(_) => None,
         }
@@ -52,10 +54,24 @@ impl Visible {
         self.clipped.as_deref().unwrap_or(&self.entry.skill.description)
     }
 
-    /// What the description costs, as an estimate.
-    pub(super) fn description_tokens(&self) -> usize {
-        *self.tokens.get_or_init(|| estimate_tokens(self.description()))
+    /// Characters of the description as a model sees it.
+    pub(super) fn description_chars(&self) -> usize {
+        self.description().chars().count()
     }
+
+    /// By how much a score counts less for what the description costs.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^24")]
+    pub(super) fn thrift(&self) -> f32 {
+        *self.thrift.get_or_init(|| {
+            let cost = estimate_tokens(self.description()) + ENTRY_TOKENS;
+            thrift(cost as f32)
+        })
+    }
+}
+
+/// By how much a score counts less for a cost: the power 5/8, by roots alone. Of powers it is flat from 0.5 to 1.
+fn thrift(cost: f32) -> f32 {
+    cost.sqrt() * cost.sqrt().sqrt().sqrt()
 }
 
 /// A skill that applies to some files only.

@@ -3,9 +3,10 @@
 //!
 //! Only formats that show metadata and nothing else are kept, as the index has it; files are looked at each time.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use metier_skill::estimate_tokens;
+use metier_skill::TokenCost;
 
 use super::prefix::WrittenPrefix;
 use super::{CatalogFormat, CatalogReader, CatalogRequest, Cataloger, SkillContents};
@@ -21,12 +22,12 @@ pub(super) struct Written {
 #[derive(Debug, Clone)]
 pub(super) struct WrittenEntry {
     pub(super) text: Arc<str>,
-    pub(super) tokens: usize,
+    pub(super) cost: TokenCost,
 }
 
 impl WrittenEntry {
     pub(super) fn new(text: String) -> Self {
-        Self { tokens: estimate_tokens(&text), text: text.into() }
+        Self { cost: TokenCost::of(&text), text: text.into() }
     }
 }
 
@@ -41,18 +42,17 @@ impl Written {
         at: usize,
         format: CatalogFormat,
         contents: &dyn SkillContents,
-    ) -> WrittenEntry {
+    ) -> Cow<'_, WrittenEntry> {
         let write = || WrittenEntry::new(format.entry(all.skill(at), contents, false));
         if format.needs_contents() {
-            return write();
+            return Cow::Owned(write());
         }
-        let (kept, entries) = self.entries.get_or_init(|| {
-            let count = all.visible.len() + all.conditional.len();
-            (format, (0..count).map(|_| OnceLock::new()).collect())
-        });
+        let (kept, entries) = self
+            .entries
+            .get_or_init(|| (format, (0..all.len()).map(|_| OnceLock::new()).collect()));
         match entries.get(at).filter(|_| *kept == format) {
-            Some(entry) => entry.get_or_init(write).clone(),
-            None => write(),
+            Some(entry) => Cow::Borrowed(entry.get_or_init(write)),
+            None => Cow::Owned(write()),
         }
     }
 

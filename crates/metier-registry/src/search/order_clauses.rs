@@ -87,7 +87,8 @@ fn opens_with(clause: &str, words: &[&str]) -> bool {
     let lower = clause.to_lowercase();
     let first = lower.split_whitespace().find(|word| !matches!(*word, "and" | "so" | "or"));
     first.is_some_and(|first| words.contains(&first))
-        || CHINESE_RESERVATIONS.iter().any(|word| lower.trim_start().starts_with(word))
+        || !lower.is_ascii()
+            && CHINESE_RESERVATIONS.iter().any(|word| lower.trim_start().starts_with(word))
 }
 
 /// Whether a sentence makes those behind it a text that something is to be done with, or puts them off.
@@ -96,14 +97,14 @@ fn quotes(sentence: &str) -> bool {
     let mut words = lower.split_whitespace().map(|word| word.trim_matches(CLAUSE_ENDS));
     words.clone().any(|word| QUOTATIONS.contains(&word))
         || words.next_back().is_some_and(|last| QUOTED_OBJECTS.contains(&last))
-        || CHINESE_QUOTATIONS.iter().any(|word| lower.contains(word))
+        || has_any(&lower, CHINESE_QUOTATIONS)
 }
 
 /// Whether what follows a call makes it depend on something, or takes it back.
 fn has_reservation(rest: &str) -> bool {
     let lower = rest.to_lowercase();
     lower.split_whitespace().any(|word| RESERVATIONS.contains(&word))
-        || CHINESE_RESERVATIONS.iter().any(|word| lower.contains(word))
+        || has_any(&lower, CHINESE_RESERVATIONS)
 }
 
 /// Whether a clause makes those behind it depend on it, or quotes them.
@@ -112,7 +113,12 @@ fn guards(clause: &str) -> bool {
     let is_guard = |word: &str| GUARDS.contains(&word) || NEGATIONS.contains(&word);
     lower.split_whitespace().any(is_guard)
         || lower.split_whitespace().next().is_some_and(|first| QUESTIONS.contains(&first))
-        || CHINESE_GUARDS.iter().any(|word| lower.contains(word))
+        || has_any(&lower, CHINESE_GUARDS)
+}
+
+/// Whether a text has one of these Chinese words.
+fn has_any(text: &str, words: &[&str]) -> bool {
+    !text.is_ascii() && words.iter().any(|word| text.contains(word))
 }
 
 #[derive(Debug)]
@@ -223,6 +229,9 @@ impl Clause<'_> {
     }
 
     fn chinese(&self, found: &mut Vec<Found>) {
+        if self.text.is_ascii() {
+            return;
+        }
         let mut text = self.text.trim_start();
         let mut polite = false;
         while let Some(rest) = CHINESE_OPENINGS.iter().find_map(|word| text.strip_prefix(word)) {

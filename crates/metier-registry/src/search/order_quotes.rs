@@ -39,6 +39,9 @@ pub(super) struct Masked {
 }
 
 pub(super) fn masked(line: &str) -> Masked {
+    if line.is_ascii() && !line.contains(['"', '\'', '`']) {
+        return Masked { text: line.to_owned(), kept: Vec::new() };
+    }
     let mut text = String::with_capacity(line.len());
     let mut kept = Vec::new();
     while let Some(c) = line[text.len()..].chars().next() {

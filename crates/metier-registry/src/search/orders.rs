@@ -60,16 +60,46 @@ impl Order<'_> {
     }
 }
 
-/// Which of `names` a person plainly asks for in the words of a request, in the order of the names. Not
-/// for texts that others wrote.
-pub fn asked_by_name<'n, 'r>(
+/// What a person orders in the words of a request, whatever skills there are. Not for texts that others wrote.
+#[derive(Debug)]
+pub struct RequestOrders<'r> {
     request: &'r str,
+    orders: Vec<Order<'r>>,
+}
+
+impl<'r> RequestOrders<'r> {
+    /// What the words of `request` order.
+    pub fn read(request: &'r str) -> Self {
+        Self { request, orders: orders(request) }
+    }
+
+    /// The request.
+    pub const fn request(&self) -> &'r str {
+        self.request
+    }
+
+    /// Which of `names` are plainly asked for, in the order of the names.
+    pub fn asked<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<AskedSkill<'n, 'r>> {
+        if self.orders.is_empty() { Vec::new() } else { asked(self, names) }
+    }
+
+    /// What is ordered by a name with a hyphen that is none of `names`, where one of them was probably meant:
+    /// `use the my-deploy skill`, where there is only `deploy`.
+    pub fn unknown<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Option<UnknownOrder<'n, 'r>> {
+        let is_candidate =
+            |order: &&Order<'r>| order.force == Force::Ordered && is_compound(order.called);
+        unknown(self.orders.iter().find(is_candidate)?, names)
+    }
+}
+
+fn asked<'n, 'r>(
+    words: &RequestOrders<'r>,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Vec<AskedSkill<'n, 'r>> {
-    let orders = orders(request);
-    if orders.is_empty() {
-        return Vec::new();
-    }
+    let RequestOrders { request, orders } = words;
     let prose = Prose::read(request);
     let names: Vec<(&str, String)> =
         names.into_iter().map(|name| (name, names::key(name))).collect();
@@ -107,16 +137,10 @@ pub struct UnknownOrder<'n, 'r> {
     pub certain: bool,
 }
 
-/// What a request orders by a name with a hyphen that is none of `names`, where one of them was probably meant:
-/// `use the my-deploy skill`, where there is only `deploy`.
-pub fn unknown_order<'n, 'r>(
-    request: &'r str,
+fn unknown<'n, 'r>(
+    order: &Order<'r>,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<UnknownOrder<'n, 'r>> {
-    let orders = orders(request);
-    let is_candidate =
-        |order: &&Order<'r>| order.force == Force::Ordered && is_compound(order.called);
-    let order = orders.iter().find(is_candidate)?;
     let names: Vec<&str> = names.into_iter().collect();
     let key = names::key(order.called);
     if is_ordinary(&key) || names.iter().any(|name| names::key(name) == key) {

@@ -1,7 +1,7 @@
 //! Which requests order a skill by its name, and which only mention it: the sentences that a person
 //! writes, and those in which a stranger could hide a call (tidy:allow-cjk).
 
-use super::orders::{Force, asked_by_name, unknown_order};
+use super::orders::{Force, RequestOrders};
 
 const NAMES: &[&str] = &[
     "html",
@@ -20,12 +20,16 @@ const NAMES: &[&str] = &[
 ];
 
 fn asked(request: &str) -> Vec<&'static str> {
-    asked_by_name(request, NAMES.iter().copied()).iter().map(|asked| asked.name).collect()
+    RequestOrders::read(request)
+        .asked(NAMES.iter().copied())
+        .iter()
+        .map(|asked| asked.name)
+        .collect()
 }
 
 /// What is called as plainly as by `/name`.
 fn ordered(request: &str) -> Vec<&'static str> {
-    let asked = asked_by_name(request, NAMES.iter().copied());
+    let asked = RequestOrders::read(request).asked(NAMES.iter().copied());
     asked.iter().filter(|it| it.force == Force::Ordered).map(|it| it.name).collect()
 }
 
@@ -33,7 +37,11 @@ fn ordered(request: &str) -> Vec<&'static str> {
 fn ordinary_words_are_names_as_commands_and_in_quotes_only() {
     const ORDINARY: &[&str] = &["best", "right", "built-in", "合适", "html"];
     let asked = |request: &str| -> Vec<&str> {
-        asked_by_name(request, ORDINARY.iter().copied()).iter().map(|it| it.name).collect()
+        RequestOrders::read(request)
+            .asked(ORDINARY.iter().copied())
+            .iter()
+            .map(|it| it.name)
+            .collect()
     };
     for request in [
         "use the right skill for this",
@@ -218,12 +226,12 @@ fn what_is_taken_back_depends_or_belongs_to_a_text_orders_nothing() {
 #[test]
 fn a_name_without_its_hyphen_is_the_same_where_it_is_certainly_one() {
     let asked = |request: &'static str| -> Vec<&'static str> {
-        asked_by_name(request, ["email", "deploy"]).iter().map(|it| it.name).collect()
+        RequestOrders::read(request).asked(["email", "deploy"]).iter().map(|it| it.name).collect()
     };
     assert_eq!(asked("use the e-mail skill to tell Anna"), ["email"]);
     assert_eq!(asked("用 e-mail 技能通知 Anna"), ["email"]);
     assert_eq!(asked("use e-mail to tell Anna the news"), [""; 0]);
-    let both: Vec<_> = asked_by_name("use the e-mail skill", ["e-mail", "email"]);
+    let both: Vec<_> = RequestOrders::read("use the e-mail skill").asked(["e-mail", "email"]);
     assert_eq!(both.iter().map(|it| it.name).collect::<Vec<_>>(), ["e-mail"]);
 }
 
@@ -387,7 +395,7 @@ fn what_follows_the_call_is_its_arguments() {
         ("please use the greet skill \"Anna B\"", "Anna B\""),
         ("  使用技能 greet Anna ", "Anna"),
     ] {
-        let found = asked_by_name(request, ["greet"]);
+        let found = RequestOrders::read(request).asked(["greet"]);
         assert_eq!(found.iter().map(|it| it.arguments).collect::<Vec<_>>(), [wanted], "{request}");
     }
 }
@@ -395,7 +403,7 @@ fn what_follows_the_call_is_its_arguments() {
 #[test]
 fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
     let unknown = |request| {
-        let found = unknown_order(request, NAMES.iter().copied());
+        let found = RequestOrders::read(request).unknown(NAMES.iter().copied());
         found.map(|it| (it.called, it.near, it.certain))
     };
     assert_eq!(unknown("use the my-deploy skill"), Some(("my-deploy", "deploy", true)));
@@ -418,9 +426,9 @@ fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
 proptest::proptest! {
     #[test]
     fn any_text_is_read(request in "[a-c \"'“”「」：:,.?？，用技能a/-]{0,40}|(use|the|skill|deploy|用|技能|\"|'| |,|:|。){0,14}") {
-        for it in asked_by_name(&request, ["a", "deploy", "b-c"]) {
+        for it in RequestOrders::read(&request).asked(["a", "deploy", "b-c"]) {
             proptest::prop_assert!(request.ends_with(it.arguments.trim()) || request.contains(it.arguments));
         }
-        let _ = unknown_order(&request, ["a", "deploy", "b-c"]);
+        let _ = RequestOrders::read(&request).unknown(["a", "deploy", "b-c"]);
     }
 }

@@ -51,6 +51,19 @@ fn nothing_is_found_for_nothing() {
 }
 
 #[test]
+fn what_was_ranked_before_changes_no_ranking() {
+    let kept = shelf();
+    let queries: Vec<String> =
+        (0..40).map(|number| format!("rain in city {}", number % 20)).collect();
+    for query in queries.iter().chain(&queries) {
+        for limit in [2, 1, 100] {
+            assert_eq!(kept.rank(query, limit), shelf().rank(query, limit), "{query}");
+            assert_eq!(kept.rank_scores(query, limit), shelf().rank_scores(query, limit));
+        }
+    }
+}
+
+#[test]
 fn a_word_of_the_description_finds_its_skill() {
     assert_eq!(first("formulas"), "xlsx");
     assert_eq!(first("rain"), "weather");
