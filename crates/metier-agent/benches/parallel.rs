@@ -41,6 +41,7 @@ impl Executor for Plain {
                     sha256: Digest::of(body.as_bytes()),
                     block: Text::Inline(Arc::clone(&body)),
                     path: None,
+                    description: String::new(),
                     body: Text::Inline(body),
                     files: Vec::new(),
                     changed: false,

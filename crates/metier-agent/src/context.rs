@@ -11,7 +11,7 @@ use metier_model::{
     Action, LoadedText, Plan, PlanMode, StepStatus, TrailEntry, Turn, View, schema,
 };
 use metier_skill::text::short_line;
-use metier_skill::{Digest, FailureCode, estimate_tokens};
+use metier_skill::{Digest, FailureCode, SkillId, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::Event;
@@ -71,10 +71,16 @@ impl Fixed {
             observation: Arc::clone(item.shown()),
             past: Arc::clone(&item.past),
         });
+        let arguments_of = |id: &SkillId| {
+            let chosen = state.setup.chosen.iter().find(|chosen| chosen.id == *id)?;
+            chosen.arguments.clone()
+        };
         let loaded = state.loaded.iter().map(|skill| LoadedText {
             name: skill.text.id.name.to_string(),
             source: skill.text.id.source.to_string(),
+            description: skill.text.description.clone(),
             body: skill.text.body.shared(),
+            arguments: arguments_of(&skill.text.id),
             files: skill.text.files.clone(),
             by_user: skill.by_user,
         });

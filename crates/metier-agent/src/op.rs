@@ -141,6 +141,9 @@ pub struct SkillText {
     /// The skill's folder, where the model can use it: it may run commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// What it is for, where no model is offered it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// The body alone.
     pub body: Text,
     /// Its files, by path.

@@ -152,8 +152,12 @@ pub struct LoadedText {
     pub name: String,
     /// Where it comes from.
     pub source: String,
+    /// What it is for, as its author says, where it is none of those that are offered.
+    pub description: String,
     /// Its body.
     pub body: Arc<str>,
+    /// What a person who called it put behind its name; the body holds it.
+    pub arguments: Option<String>,
     /// Its files, by path.
     pub files: Vec<String>,
     /// Whether the user chose it, not the model.

@@ -26,8 +26,10 @@ mod function_words;
 mod logarithm;
 mod names;
 mod naming;
+mod order_chinese;
 mod order_clauses;
 mod order_quotes;
+mod order_tails;
 mod order_words;
 mod orders;
 #[cfg(test)]

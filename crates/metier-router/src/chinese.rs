@@ -9,6 +9,8 @@
 //!
 //! Chinese has no blanks, so a column ends where a word stands that cannot be part of one.
 
+use std::ops::Range;
+
 use crate::entities::{RequestEntities, extension, is_han, push};
 
 const GROUPS: &[&str] = &["按照", "按", "每个", "每种", "根据", "各个", "各"];
@@ -56,6 +58,8 @@ pub(crate) const DIGITS: &[(char, &str)] = &[
     ('十', "10"),
 ];
 const MAX_COLUMN_CHARS: usize = 20;
+/// Characters beside a number that say whether it is one.
+const MAX_BEFORE: usize = 16;
 
 impl RequestEntities {
     /// Adds what a request in Chinese names.
@@ -167,26 +171,64 @@ impl RequestEntities {
     }
 }
 
-/// The request with `２` as `2`, where that is a number and no part of a file's name; nothing where it is as it was.
-pub(crate) fn with_plain_digits(request: &str) -> Option<String> {
+/// The request with `２` as `2` where a number is read: before what is counted, behind 前, 第 or `top`. Not in a
+/// file's name or in quotation marks, where the signs themselves are meant. Nothing where it is as it was.
+pub(crate) fn with_plain_digits(request: &str, given: &[String]) -> Option<String> {
+    const BEFORE: &[&str] = &[
+        "前", "第", "大于", "小于", "超过", "top", "first", "last", "bottom", "line", "lines",
+        "rows",
+    ];
+    const BEHIND: &[&str] = &["行", "列", "年", "rows", "lines", "groups"];
+    const JOINTS: &[&str] = &["到", "至", "-", "~", "～", "—", "to", "and"];
     let is_wide = |c: char| matches!(c, '０'..='９');
-    let in_name =
-        |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
-    let mut plain = String::with_capacity(request.len());
-    let mut before = None;
-    let mut rest = request;
-    while let Some(at) = rest.find(is_wide) {
-        let (head, tail) = rest.split_at(at);
-        let end = tail.find(|c| !is_wide(c)).unwrap_or(tail.len());
-        let (digits, behind) = tail.split_at(end);
-        before = head.chars().next_back().or(before);
-        let keeps = in_name(before) || in_name(behind.chars().next());
-        let narrow = |c: char| char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c);
-        plain.push_str(head);
-        plain.extend(digits.chars().map(|c| if keeps { c } else { narrow(c) }));
-        (before, rest) = (digits.chars().next_back(), behind);
+    if !request.contains(is_wide) {
+        return None;
     }
-    plain.push_str(rest);
+    let entities = RequestEntities::of(request, given);
+    let kept = entities.files.iter().chain(&entities.texts).chain(&entities.folders);
+    let kept: Vec<Range<usize>> = kept
+        .flat_map(|part| request.match_indices(part.as_str()))
+        .map(|(at, part)| at..at + part.len())
+        .collect();
+    let mut plain = String::with_capacity(request.len());
+    let mut read = 0;
+    while let Some(start) = request[read..].find(is_wide).map(|at| read + at) {
+        let length = request[start..].find(|c| !is_wide(c)).unwrap_or(request.len() - start);
+        let end = start + length;
+        let is_kept = kept.iter().any(|part| part.start < end && start < part.end);
+        plain.push_str(&request[read..start]);
+        let tail = plain.trim_end().char_indices().rev().nth(MAX_BEFORE).map_or(0, |(at, _)| at);
+        let before = plain.trim_end()[tail..].to_lowercase();
+        let lower: String = request[end..]
+            .trim_start()
+            .chars()
+            .take(MAX_BEFORE)
+            .flat_map(char::to_lowercase)
+            .collect();
+        let continues = JOINTS.iter().any(|joint| {
+            let head =
+                before.strip_suffix(joint).map(|head| head.trim_end().trim_end_matches('行'));
+            head.is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()))
+        });
+        let begins = |list: &[&str]| list.iter().any(|word| lower.starts_with(word));
+        let is_number = BEFORE.iter().any(|word| before.ends_with(word))
+            || begins(BEHIND)
+            || begins(COUNTERS)
+            || continues
+            // The first of a range.
+            || JOINTS.iter().any(|joint| {
+                lower.strip_prefix(joint).is_some_and(|rest| rest.trim_start().starts_with(is_wide))
+            });
+        let narrow = |c: char| char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c);
+        let digits = &request[start..end];
+        if is_number && !is_kept && !request[end..].starts_with('/') {
+            plain.extend(digits.chars().map(narrow));
+        } else {
+            plain.push_str(digits);
+        }
+        read = end;
+    }
+    plain.push_str(&request[read..]);
     (plain != request).then_some(plain)
 }
 
@@ -274,6 +316,33 @@ fn as_column(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_digits_are_read_where_a_number_is() {
+        for (request, plain) in [
+            ("显示 notes.txt 的第 ３ 到 ２ 行", "显示 notes.txt 的第 3 到 2 行"),
+            ("显示 notes.txt 的第３-１２行", "显示 notes.txt 的第3-12行"),
+            ("看看 ２月.csv 前２行", "看看 ２月.csv 前2行"),
+            ("销量最高的 ２ 个产品", "销量最高的 2 个产品"),
+            ("销量排名前３", "销量排名前3"),
+            ("top ３ products by units", "top 3 products by units"),
+            ("read lines ２ to ３ of a.txt", "read lines 2 to 3 of a.txt"),
+            ("２０２４ 年的销量", "2024 年的销量"),
+        ] {
+            assert_eq!(with_plain_digits(request, &[]).as_deref(), Some(plain), "{request}");
+        }
+        for request in [
+            "检查 ２月报告.csv",
+            "find “１２３” in notes.txt",
+            "find \"前３行\" in notes.txt",
+            "搜索 １２３",
+            "读取 第２行.txt",
+            "ls 数据２/前３/",
+            "ls",
+        ] {
+            assert_eq!(with_plain_digits(request, &[]), None, "{request}");
+        }
+    }
 
     #[test]
     fn columns_are_found_in_chinese() {

@@ -48,7 +48,21 @@ const SMALL: &[&str] = &[
     "we",
     "number",
     "lines",
+    "total",
+    "altogether",
+    "current",
+    "working",
+    "workspace",
+    "whole",
+    "root",
+    "repo",
+    "repository",
+    "codebase",
 ];
+/// What a whole project is called: a skill counts its files.
+const PROJECTS: &[&str] = &["project", "repo", "repository", "codebase", "workspace"];
+/// Places that have no name here.
+const ELSEWHERE: &[&str] = &["parent", "home", "same", "other", "previous", "zip", "archive"];
 /// Kinds of files by their extension.
 const KINDS: &[&str] = &[
     "csv", "tsv", "txt", "md", "markdown", "json", "toml", "yaml", "yml", "rs", "py", "js", "ts",
@@ -179,7 +193,7 @@ fn how_many(lower: &[&str], entities: &RequestEntities) -> Option<ToolRequest> {
     let is_known = |(place, word): (usize, &&str)| {
         place == at
             || place + 1 == at && extension.is_some()
-            || SMALL.contains(word) && *word != "project"
+            || SMALL.contains(word) && !PROJECTS.contains(word)
             || path.as_deref().is_some_and(|path| path == word.trim_end_matches('/'))
     };
     (counts && lower.iter().enumerate().all(is_known))
@@ -214,6 +228,9 @@ fn place(words: &[String], lower: &[&str], entities: &RequestEntities) -> Option
     }
     let at = lower.iter().rposition(|word| matches!(*word, "in" | "under" | "inside"))?;
     let named = lower[at + 1..].iter().find(|word| !SMALL.contains(word))?;
+    if ELSEWHERE.contains(named) {
+        return None;
+    }
     let written = words.iter().find(|word| word.to_lowercase() == **named);
     Some(written.map_or((*named).to_owned(), Clone::clone))
 }
@@ -245,17 +262,8 @@ pub(crate) fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolR
             return Some(ToolRequest::OfKind { path, extension });
         }
     }
-    if short && has(&["多少", "几个", "数一下", "数一数"]) && has(&["文件"]) && !has(&["项目"])
-    {
-        let place = chinese_place(request);
-        let rest: Vec<&String> =
-            latin.iter().filter(|word| Some(*word) != place.as_ref()).collect();
-        let extension = match &rest[..] {
-            [] => None,
-            [kind] if KINDS.contains(&kind.to_lowercase().as_str()) => Some(kind.to_lowercase()),
-            _ => return None,
-        };
-        let path = place.unwrap_or_else(|| ".".to_owned());
+    if let Some(extension) = chinese_how_many(request).filter(|_| short) {
+        let path = chinese_place(request).unwrap_or_else(|| ".".to_owned());
         return Some(ToolRequest::HowMany { path, extension });
     }
     let about = ["是做什么的", "做什么", "是什么", "有什么用", "干什么", "介绍"];
@@ -281,6 +289,55 @@ pub(crate) fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolR
         }
         _ => None,
     }
+}
+
+/// 有几个 csv 文件, 数一下 src 里的文件: the kind of files that are to be counted, if that is all that is asked.
+fn chinese_how_many(request: &str) -> Option<Option<String>> {
+    const COUNTS: &[&str] = &["有多少个", "有几个", "多少个", "几个", "多少", "数一下", "数一数"];
+    const SMALL: &[&str] = &[
+        "请问",
+        "请",
+        "帮我",
+        "我想知道",
+        "这里",
+        "这个",
+        "当前",
+        "总共",
+        "一共",
+        "里面",
+        "下面",
+        "目录",
+        "在",
+        "里",
+        "中",
+        "下",
+        "内",
+        "共",
+        "有",
+        "的",
+        "类型",
+        "格式",
+        "？",
+        "?",
+        "。",
+        "，",
+        "/",
+    ];
+    // 文件夹 holds 文件.
+    let mut text = request.to_lowercase().replace("文件夹", "目录");
+    let count = COUNTS.iter().find(|count| text.contains(**count))?;
+    text = text.replacen(count, "\u{1}", 1);
+    if let Some(place) = chinese_place(request) {
+        text = text.replacen(&place.to_lowercase(), "", 1);
+    }
+    let kind = latin_words(&text).into_iter().next();
+    if let Some(kind) = &kind {
+        text = text.replacen(kind.as_str(), "", 1).replacen('.', "", 1);
+    }
+    let text = SMALL.iter().fold(text, |text, word| text.replace(word, ""));
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let is_known = kind.as_ref().is_none_or(|kind| KINDS.contains(&kind.as_str()));
+    (is_known && matches!(text.as_str(), "\u{1}文件" | "文件\u{1}")).then_some(kind)
 }
 
 fn is_mark(word: &str) -> bool {

@@ -21,6 +21,22 @@ const MAX_WORDS: usize = 12;
 
 /// Takes the place of what is accounted for.
 const DONE: char = '\u{1}';
+/// Of two characters that a description has side by side: the end of a word may be left beside them (英文 and 英语).
+const PAIR: char = '\u{2}';
+/// Characters that are a value alone.
+const SINGLE_VALUES: &str = "男女东西南北中春夏秋冬红黄蓝绿黑白灰紫金银甲乙丙丁京沪津渝粤浙苏鲁豫冀晋陕川湘鄂皖闽赣桂云贵琼辽吉\
+     早晚今昨新旧真假左右删画存发改译除减乘非未不没无别仅只";
+/// Figures and what they are called besides. Superlatives mean those of a whole table only: of groups they rank.
+const FIGURES: &[(&[&str], &[&str])] = &[
+    (&["mean", "average", "avg", "平均", "均值"], &[]),
+    (
+        &["max", "maximum", "最大"],
+        &["highest", "largest", "biggest", "greatest", "peak", "最高", "最多"],
+    ),
+    (&["min", "minimum", "最小"], &["lowest", "smallest", "fewest", "least", "最低", "最少"]),
+    (&["sum", "total", "总和"], &[]),
+    (&["count", "个数"], &[]),
+];
 
 /// What accounts for words.
 #[derive(Debug, Default)]
@@ -35,6 +51,8 @@ pub(crate) struct Account {
     about_text: String,
     /// Groups are ranked: `the most units` was done.
     ranks: bool,
+    /// Other words for what its tables have.
+    figures: Vec<&'static str>,
 }
 
 impl Account {
@@ -66,7 +84,22 @@ impl Account {
         account.headings.extend(named);
         let headings = below.lines().filter_map(|line| line.split_once([':', '：']));
         account.headings.extend(headings.flat_map(|(heading, _)| words_of(heading)));
+        let columns: HashSet<String> = header_rows(below).flat_map(words_of).collect();
+        let is_whole = !args.iter().any(|arg| arg == "--by");
+        for (names, superlatives) in FIGURES {
+            if names.iter().any(|name| columns.contains(*name)) {
+                account.figures.extend(*names);
+                account.figures.extend(superlatives.iter().filter(|_| is_whole));
+            }
+        }
+        // `price times units` is no question of how often.
+        account.headings.extend(columns.into_iter().filter(|word| word != "times"));
         account
+    }
+
+    /// Whether a table has this figure, by whatever name.
+    pub(crate) fn has_figure(&self, word: &str) -> bool {
+        self.figures.contains(&word)
     }
 
     fn is_column(&self, word: &str) -> bool {
@@ -81,6 +114,7 @@ impl Account {
             || self.is_column(word)
             || self.about.contains(&stem(word))
             || self.ranks && SUPERLATIVES.contains(&word)
+            || self.has_figure(word)
     }
 
     /// Whether a word, or each part of it (`csv-summary`), is accounted for.
@@ -89,10 +123,28 @@ impl Account {
     }
 }
 
-/// What a description says that the skill is not for must not account for anything.
+/// The header rows of tables: lines without a number, of several columns, above lines with one.
+fn header_rows(output: &str) -> impl Iterator<Item = &str> {
+    let has_digit = |line: &str| line.contains(|c: char| c.is_ascii_digit());
+    let is_table = |line: &str| {
+        let columns = line.split("  ").flat_map(|part| part.split(['|', '\t']));
+        columns.filter(|it| !it.trim().is_empty()).count() > 1
+    };
+    let is_rule = |line: &str| line.contains("--") && !line.contains(char::is_alphanumeric);
+    let mut lines = output.lines().filter(move |line| !is_rule(line)).peekable();
+    std::iter::from_fn(move || {
+        let line = lines.next()?;
+        let is_header =
+            is_table(line) && !has_digit(line) && lines.peek().is_some_and(|row| has_digit(row));
+        Some(is_header.then_some(line))
+    })
+    .flatten()
+}
+
+/// What a text says that the skill is not for, or must not be done, must not account for anything.
 pub(crate) fn without_refusals(about: &str) -> String {
     let is_refusal = |sentence: &str| {
-        let lower = sentence.trim_start().to_lowercase();
+        let lower = sentence.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let starts = ["do not", "don't", "not for", "never", "不要", "不用于", "不适用"];
         starts.iter().any(|start| lower.starts_with(start))
     };
@@ -221,13 +273,20 @@ pub(crate) fn chinese(text: &str, account: &Account, named: &[String]) -> Vec<St
         blot(&mut rest, word, |_, _| true);
     }
     blot_words(&mut rest, account.headings.iter().filter(is_long).collect());
+    for figure in account.figures.iter().filter(|figure| !figure.is_ascii()) {
+        blot(&mut rest, figure, |_, _| true);
+    }
+    let mut pairs: Vec<String> = Vec::new();
     for word in account.about_text.split(|c: char| !is_han(c)).filter(|word| !word.is_empty()) {
         let letters: Vec<char> = word.chars().collect();
         for pair in letters.windows(2) {
-            blot(&mut rest, &pair.iter().collect::<String>(), |_, _| true);
+            pairs.push(pair.iter().collect());
         }
     }
-    let is_end = |c: char| c == DONE || "，。；、：！？,;:!?“”「」『』《》\"'`（）()".contains(c);
+    blot_pairs(&mut rest, &pairs);
+    let is_end = |c: char| {
+        matches!(c, DONE | PAIR) || "，。；、：！？,;:!?“”「」『』《》\"'`（）()".contains(c)
+    };
     let is_accounted =
         |word: &str| account.covers(word) || word.chars().all(|c| CHINESE_SINGLES.contains(c));
     let mut parts = Vec::new();
@@ -238,7 +297,15 @@ pub(crate) fn chinese(text: &str, account: &Account, named: &[String]) -> Vec<St
         let place = |word: &str| word.as_ptr() as usize - rest.as_ptr() as usize;
         let found = written.get(place(first)..place(last) + last.len()).unwrap_or(first);
         let found = found.trim_start_matches(|c| CHINESE_BEFORE.contains(c));
-        parts.push(found.trim_end_matches(|c| CHINESE_BEHIND.contains(c)).to_owned());
+        let found = found.trim_end_matches(|c| CHINESE_BEHIND.contains(c));
+        let begin = place(first);
+        let touches = rest[..begin].ends_with(PAIR)
+            || rest.get(begin + part.trim().len()..).is_some_and(|rest| rest.starts_with(PAIR));
+        let is_fragment = found.chars().count() == 1
+            && found.chars().all(|c| is_han(c) && !SINGLE_VALUES.contains(c));
+        if !(touches && is_fragment) {
+            parts.push(found.to_owned());
+        }
     }
     parts.retain(|part| !part.is_empty());
     parts.truncate(MAX_PARTS);
@@ -252,6 +319,17 @@ fn blot_words(text: &mut String, mut words: Vec<&String>) {
         let joins =
             |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         blot(text, word, |before, behind| !word.is_ascii() || !joins(before) && !joins(behind));
+    }
+}
+
+/// Blots pairs of characters. One that is a part of two pairs counts for both.
+fn blot_pairs(text: &mut String, pairs: &[String]) {
+    let places = |pair: &String| -> Vec<(usize, usize)> {
+        text.match_indices(pair.as_str()).map(|(at, it)| (at, at + it.len())).collect()
+    };
+    let places: Vec<(usize, usize)> = pairs.iter().flat_map(places).collect();
+    for (start, end) in places {
+        text.replace_range(start..end, &PAIR.to_string().repeat(end - start));
     }
 }
 

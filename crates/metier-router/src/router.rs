@@ -62,7 +62,7 @@ impl Router {
 
     /// What to do next. Pure: the same view gives the same decision.
     pub fn decide(&self, turn: &Turn) -> Decision {
-        if let Some(request) = with_plain_digits(&turn.view.request) {
+        if let Some(request) = with_plain_digits(&turn.view.request, &turn.view.files) {
             let mut turn = turn.clone();
             Arc::make_mut(&mut turn.view).request = request;
             return self.decide(&turn);
@@ -378,9 +378,9 @@ fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> 
         let unmet = if turn.view.loaded.len() > 1 {
             Vec::new()
         } else {
-            let (body, output) = (&*skill.body, last.data["stdout"].as_str().unwrap_or_default());
-            let about = about(turn, skill);
-            let run = ScriptRun { args, about: &about, body, output };
+            let output = last.data["stdout"].as_str().unwrap_or_default();
+            let (about, body) = (about(turn, skill), unmet::own_text(skill));
+            let run = ScriptRun { args, about: &about, body: &body, output };
             unmet::unmet(&turn.view.request, &entities, &run)
         };
         let notes = voice.notes(&unmet, tables::only_table(turn));
@@ -390,11 +390,11 @@ fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> 
     }
 }
 
-/// What a skill says of itself: its description, or the text of one that no model is offered.
+/// What a skill says of itself in its description.
 fn about(turn: &Turn, skill: &LoadedText) -> String {
     let is_it = |it: &&OfferedSkill| it.name == skill.name && it.source == skill.source;
     let offered = turn.view.offered.iter().find(is_it);
-    let words = offered.map_or(&*skill.body, |offered| offered.description.as_str());
+    let words = offered.map_or(&skill.description, |offered| &offered.description);
     format!("{}\n{words}", skill.name)
 }
 

@@ -51,6 +51,10 @@ pub(crate) fn only_table(turn: &Turn) -> Option<&str> {
 /// The request, with words for what it says by grammar alone: `各产品销量` and `top 3 products by units` have
 /// no word for a breakdown. Only where a file is named: "the highest mountain" is about no table.
 pub(crate) fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, str> {
+    // What is written in it has words that other skills are about.
+    if let Some(wish) = wish_for_skill(request).filter(|_| !request.starts_with('/')) {
+        return Cow::Borrowed(wish);
+    }
     // Charts and sorted tables are other work.
     const OTHERS: &[&str] = &["图", "画", "排序", "chart", "plot", "draw", "graph", "sort"];
     if OTHERS.iter().any(|word| request.contains(word)) {
@@ -76,4 +80,33 @@ pub(crate) fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, st
         _ => String::new(),
     };
     Cow::Owned(format!("{request}{groups}{measures}{kind}"))
+}
+
+/// 写一个技能 and 审查这个技能, in the words that descriptions have: what is written in them, 写 may be in all requests.
+fn wish_for_skill(request: &str) -> Option<&'static str> {
+    const KIND: &str = "技能";
+    const WRITES: &[&str] = &["编写", "新建", "创建", "制作", "改进", "做一个", "做个", "写"];
+    const REVIEWS: &[&str] = &["审查", "评审", "审核", "审计", "检查"];
+    // 用 html 技能做网页, 写一篇关于技能的文章
+    const OTHERS: &[&str] = &["用", "通过", "关于", "有关", "不要", "别", "没", "不"];
+    let wish = |verbs: &[&str]| {
+        request.split(['，', '。', '；', '！', '？', ',', ';', '?', '\n']).any(|clause| {
+            let verb = verbs.iter().filter_map(|verb| Some((clause.find(verb)?, verb.len()))).min();
+            let Some((at, length)) = verb else { return false };
+            let Some((between, behind)) = clause[at + length..].split_once(KIND) else {
+                return false;
+            };
+            let purpose = between.replace("用来", "").replace("用于", "");
+            let is_other = |word: &&str| purpose.contains(*word) || clause[..at].contains(*word);
+            !OTHERS.iter().any(is_other)
+                && !clause[..at].contains('有')
+                && between.chars().count() <= 30
+                && !behind.starts_with(['的', '书', '树', '点'])
+        })
+    };
+    if wish(REVIEWS) {
+        Some("review the skill")
+    } else {
+        wish(WRITES).then_some("write a new skill")
+    }
 }

@@ -72,11 +72,13 @@ impl Voice {
     }
 
     /// A folder in a sentence.
-    fn folder(self, path: &str) -> &str {
+    fn folder(self, path: &str) -> String {
         match (self, path) {
-            (English, ".") => "this folder",
-            (Chinese, ".") => "这个文件夹",
-            (_, _) => path,
+            (English, ".") => "this folder".to_owned(),
+            (Chinese, ".") => "这个文件夹".to_owned(),
+            (English, path) => path.to_owned(),
+            // A blank between letters of two scripts.
+            (Chinese, path) => format!("{path} "),
         }
     }
 
@@ -87,19 +89,20 @@ impl Voice {
         };
         let is_part = listed.data["truncated"] == true;
         let folder = self.folder(path);
-        let kind = extension.map(|extension| format!(".{extension} ")).unwrap_or_default();
+        let kind = extension.map(|extension| format!(" .{extension} ")).unwrap_or_default();
         match self {
             English => {
                 let (verb, files) = if count == 1 { ("is", "file") } else { ("are", "files") };
                 let least = if is_part { "at least " } else { "" };
                 format!(
-                    "There {verb} {least}{count} {kind}{files} in {folder} itself; folders below it were not \
-                     counted."
+                    "There {verb} {least}{count}{} {files} in {folder} itself; folders below it were not \
+                     counted.",
+                    kind.trim_end()
                 )
             }
             Chinese => {
                 let least = if is_part { "至少" } else { "" };
-                format!("{folder}中{least}有 {count} 个 {kind}文件（不含子文件夹）。")
+                format!("{folder}中{least}有 {count} 个{kind}文件（不含子文件夹）。")
             }
         }
     }
@@ -115,7 +118,10 @@ impl Voice {
                     "{names}\n\nThese are in {folder} itself; folders below it were not searched."
                 )
             }
-            (Chinese, false) => format!("{names}\n\n以上位于{folder}，不含子文件夹。"),
+            (Chinese, false) if path == "." => {
+                format!("{names}\n\n以上位于{folder}，不含子文件夹。")
+            }
+            (Chinese, false) => format!("{names}\n\n以上位于 {path}，不含子文件夹。"),
         }
     }
 

@@ -171,6 +171,10 @@ const FILLERS: &[&str] = &[
     "out",
     "please",
     "project",
+    "repo",
+    "repository",
+    "workspace",
+    "working",
     "say",
     "says",
     "the",
@@ -370,6 +374,26 @@ fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolRequest> {
             entities.texts.first().cloned().or_else(|| latin_word(request, named.as_deref()))?;
         return Some(ToolRequest::Find { text, path: named });
     }
+    // As with `where is`, only a name or a quote is searched for.
+    if has(&[
+        "哪里",
+        "哪儿",
+        "什么地方",
+        "哪些文件提到",
+        "哪个文件提到",
+        "哪些文件用",
+        "哪个文件用",
+    ]) && has(&["提到", "出现", "用到", "用了", "定义", "在哪", "包含", "有"])
+    {
+        let is_name = |word: &String| {
+            extension(word).is_none()
+                && (word.contains(['_', ':']) || word.chars().skip(1).any(char::is_uppercase))
+        };
+        let word = || latin_word(request, named.as_deref()).filter(is_name);
+        if let Some(text) = entities.texts.first().cloned().or_else(word) {
+            return Some(ToolRequest::Find { text, path: named });
+        }
+    }
     if let [file] = &entities.files[..] {
         let prose = extension(file).is_some_and(|it| PROSE.contains(&it.to_lowercase().as_str()));
         let long = request.chars().count() > file.chars().count() + 14;
@@ -464,6 +488,20 @@ mod tests {
             ("how many csv files are there?", how_many(Some("csv"), ".")),
             ("count files", how_many(None, ".")),
             ("count the files in src", how_many(None, "src")),
+            ("how many files are there in total?", how_many(None, ".")),
+            ("how many files are in the current directory?", how_many(None, ".")),
+            ("list csv files in the current directory", kind("csv", ".")),
+            ("list the files in this repo", list(".")),
+            ("count TODOs in the whole repository", count("TODO", None)),
+            ("这个文件夹里有多少个文件？", how_many(None, ".")),
+            ("这里的文件有多少个", how_many(None, ".")),
+            ("数一下 src 文件夹里的文件", how_many(None, "src")),
+            ("docs 目录下有几个 .md 文件", how_many(Some("md"), "docs")),
+            ("src 文件夹里有几个 TODO", count("TODO", Some("src"))),
+            ("哪里提到了 TODO", Some(find("TODO", None))),
+            ("src 里哪里用到了 parse_line", Some(find("parse_line", Some("src")))),
+            ("parse_line 在哪里定义？", Some(find("parse_line", None))),
+            ("哪些文件提到 TODO", Some(find("TODO", None))),
             ("how many .rs files are in src/?", how_many(Some("rs"), "src")),
             ("src 里有多少个文件", how_many(None, "src")),
             ("有几个 csv 文件？", how_many(Some("csv"), ".")),
@@ -553,6 +591,18 @@ mod tests {
             "what is in the news?",
             "count the rows in sales.csv",
             "how many people live in Oslo?",
+            "how many files are there in this repository?",
+            "how many csv files are in this repo?",
+            "how many files are in the parent directory?",
+            "这个文件夹里有多少行代码？",
+            "这个文件有多少行",
+            "有多少个文件夹？",
+            "多少文件夹",
+            "删除多少文件",
+            "有多少大文件",
+            "多少文件有空行",
+            "哪里有好吃的",
+            "销量在哪里最高",
             "summarise the first 5 lines of notes.txt",
             "sales.csv 前 2 个地区",
             "总结 notes.txt 前 2 行并翻译成英文，然后发送给所有的同事",

@@ -5,9 +5,13 @@
 //! (tidy:allow-cjk), and what else nothing accounts for is named too (`leftover`); a word too many costs a
 //! sentence, one too few a wrong answer.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::asides;
+use metier_model::LoadedText;
+use metier_skill::text::for_model;
+
 use crate::entities::{ROWS, RequestEntities, extension, is_in_chinese};
 use crate::leftover::{self, Account};
 
@@ -162,7 +166,7 @@ pub(crate) struct ScriptRun<'r> {
     pub(crate) args: &'r [String],
     /// The name and the description of its skill.
     pub(crate) about: &'r str,
-    /// The skill's text, which may promise what no argument says.
+    /// The skill's own text, which may promise what no argument says.
     pub(crate) body: &'r str,
     /// What it printed.
     pub(crate) output: &'r str,
@@ -179,23 +183,70 @@ pub(crate) fn unmet(request: &str, entities: &RequestEntities, run: &ScriptRun<'
     }
     let columns: String = run.output.chars().take(MAX_HEAD).collect();
     let request = &*asides::without(request, &entities.files, &columns.to_lowercase());
-    let body = run.body.to_lowercase();
-    let promised = WISHES.iter().filter(|wish| body.contains(*wish));
-    let about = promised.fold(run.about.to_owned(), |about, wish| format!("{about}\n{wish}"));
+    let body = leftover::without_refusals(run.body).to_lowercase();
+    let promised = promised(&body);
+    let about =
+        promised.iter().fold(run.about.to_owned(), |about, wish| format!("{about}\n{wish}"));
     let account = Account::new(run.args, &about, run.output, entities);
     if is_in_chinese(request) {
         let files = &entities.files;
         let blank = |text: String, file: &String| text.replace(file.as_str(), " ");
         let text = files.iter().fold(request.to_owned(), blank);
-        chinese(&text, run.body, &mut found);
+        chinese(&text, &body, &account, &mut found);
         found.retain(|part| !is_given(part, run.args));
         let left = leftover::chinese(&text, &account, &found);
         found.extend(left);
     } else {
-        english(request, entities, run, &account, &mut found);
+        english(request, entities, run, &account, &promised, &mut found);
     }
     found.dedup();
     found
+}
+
+/// A skill's text without what the person put behind its name: own words promise nothing.
+pub(crate) fn own_text(skill: &LoadedText) -> Cow<'_, str> {
+    let given = for_model(skill.arguments.as_deref().unwrap_or_default());
+    let given = given.trim();
+    if given.is_empty() {
+        return Cow::Borrowed(&skill.body);
+    }
+    // What no placeholder took stands at the end.
+    let body = skill.body.trim_end();
+    if let Some(own) = body.strip_suffix(given).and_then(|it| it.strip_suffix("\nARGUMENTS: ")) {
+        return Cow::Owned(own.to_owned());
+    }
+    if body.contains(given) {
+        return Cow::Owned(body.replace(given, " "));
+    }
+    // Each went to its place; a word of them that stands there may be the person's.
+    let is_sign = |c: char| !c.is_alphanumeric();
+    let theirs: Vec<&str> = given.split(is_sign).filter(|word| !word.is_empty()).collect();
+    let part = |part: &'_ str| {
+        let word = part.trim_end_matches(is_sign);
+        if theirs.contains(&word) { part[word.len()..].to_owned() } else { part.to_owned() }
+    };
+    Cow::Owned(body.split_inclusive(is_sign).map(part).collect())
+}
+
+/// The wishes that a text says are done, in any form of their words: `exports` and `exporting` for `export`.
+fn promised(body: &str) -> Vec<&'static str> {
+    let words: Vec<&str> =
+        body.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_form = |wish: &str, word: &str| {
+        let root = wish.strip_suffix('e').unwrap_or(wish);
+        word.strip_prefix(root).is_some_and(|end| {
+            // `plotting`
+            let doubled = end.strip_prefix(|c| root.ends_with(c)).unwrap_or_default();
+            word == wish
+                || matches!(end, "s" | "es" | "ed" | "ing")
+                || matches!(doubled, "ed" | "ing")
+        })
+    };
+    let says = |wish: &&&str| match wish.split_once('-') {
+        Some((first, second)) => words.windows(2).any(|pair| pair == [first, second]),
+        None => words.iter().any(|word| is_form(wish, word)),
+    };
+    WISHES.iter().filter(says).copied().collect()
 }
 
 /// Whether the value that a part is about was passed.
@@ -209,13 +260,16 @@ fn english(
     entities: &RequestEntities,
     run: &ScriptRun<'_>,
     account: &Account,
+    promised: &[&str],
     found: &mut Vec<String>,
 ) {
     let words: Vec<&str> = request.split_whitespace().collect();
     let bare =
         |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-').to_lowercase();
     let lower: Vec<String> = words.iter().map(|word| bare(word).replace('’', "'")).collect();
-    let marked = marked(&words, &lower, entities, run);
+    let marked = marked(&words, &lower, entities, run.args, |word| {
+        account.has_figure(word) || promised.contains(&word)
+    });
     let part = |range: &Range<usize>| {
         words[range.clone()].join(" ").trim_end_matches([',', '.', ';', '?', '!']).to_owned()
     };
@@ -225,15 +279,16 @@ fn english(
     found.extend(parts.iter().map(part));
 }
 
-/// The parts that a word marks as a filter, an order or a wish of its own, as ranges of words.
+/// The parts that a word marks as a filter, an order or a wish of its own, as ranges of words; not those that
+/// `is_done`.
 fn marked(
     words: &[&str],
     lower: &[String],
     entities: &RequestEntities,
-    run: &ScriptRun<'_>,
+    args: &[String],
+    is_done: impl Fn(&str) -> bool,
 ) -> Vec<Range<usize>> {
-    let body = run.body.to_lowercase();
-    let ranks = run.args.iter().any(|arg| arg == "--top");
+    let ranks = args.iter().any(|arg| arg == "--top");
     let is_named = |word: &str| {
         let named = [&entities.groups, &entities.measures, &entities.texts];
         named.iter().any(|list| list.iter().any(|it| it.eq_ignore_ascii_case(word)))
@@ -256,7 +311,7 @@ fn marked(
             phrase(&words[at..], &lower[at..])
         } else if BEFORE_VALUE.contains(&word) && (is_year || MONTHS.contains(&next) || is_proper) {
             2
-        } else if OTHERS.contains(&word) {
+        } else if OTHERS.contains(&word) && !is_done(word) {
             1 + usize::from(next.bytes().all(|b| b.is_ascii_digit()) && !next.is_empty())
         } else if matches!(word, "top" | "first" | "last") {
             let counted = ROWS.contains(&lower.get(at + 2).map_or("", String::as_str));
@@ -269,7 +324,7 @@ fn marked(
                 .iter()
                 .take_while(|it| matches!(it.as_str(), "then" | "also" | "please"));
             let wish = lower.get(at + 1 + skip.count()).map_or("", String::as_str);
-            if WISHES.contains(&wish) && !body.contains(wish) {
+            if WISHES.contains(&wish) && !is_done(wish) {
                 phrase(&words[at..], &lower[at..])
             } else {
                 0
@@ -304,7 +359,7 @@ fn phrase(words: &[&str], lower: &[String]) -> usize {
 }
 
 /// The parts that a word marks in Chinese; `text` is the request without its files.
-fn chinese(text: &str, body: &str, found: &mut Vec<String>) {
+fn chinese(text: &str, body: &str, account: &Account, found: &mut Vec<String>) {
     let clauses: Vec<&str> = text.split(['，', '。', '；', ',', ';', '？', '！', '?']).collect();
     for (at, clause) in clauses.iter().enumerate() {
         let clause = clause.trim();
@@ -324,7 +379,7 @@ fn chinese(text: &str, body: &str, found: &mut Vec<String>) {
         found.extend(
             CHINESE_OTHERS
                 .iter()
-                .filter(|word| clause.contains(**word))
+                .filter(|word| clause.contains(**word) && !account.has_figure(word))
                 .map(|word| (*word).to_owned()),
         );
         found.extend(value(clause));

@@ -100,9 +100,8 @@ pub(crate) fn skills_called(request: &str, scan: &Scan) -> Vec<SkillId> {
 fn ordered<'s, 'r>(words: &RequestOrders<'r>, scan: &'s Scan) -> Result<Vec<(&'s Entry, &'r str)>> {
     let names = || scan.index.entries().iter().map(|entry| entry.name().as_str());
     let asked = words.asked(names());
-    if asked.is_empty()
-        && let Some(UnknownOrder { called, near, certain: true }) = words.unknown(names())
-    {
+    // Also behind a skill that is there: `use the html skill and the depoy skill`.
+    if let Some(UnknownOrder { called, near, certain: true }) = words.unknown(names()) {
         return Err(no_skill(called, near));
     }
     let entries = asked.into_iter().filter_map(|it| {
@@ -133,9 +132,7 @@ pub(crate) fn not_calls(words: &RequestOrders<'_>, scan: &Scan) -> Vec<String> {
         notes.push(format!("there is no skill {name}; reading it as part of the request"));
     }
     let asked = words.asked(names());
-    if asked.is_empty()
-        && let Some(UnknownOrder { called, near, .. }) = words.unknown(names())
-    {
+    if let Some(UnknownOrder { called, near, .. }) = words.unknown(names()) {
         let called = quoted(called);
         notes.push(format!(
             "there is no skill {called}; reading it as part of the request (`/{near}` calls {near})"

@@ -64,6 +64,8 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
     let path = entry.path.to_string_lossy();
     let block = inject(entry.name().as_str(), entry.source, &path, loaded, &names);
     let data = json!({"skill": id, "report": loaded.report});
+    let is_offered = !entry.skill.controls.disable_model_invocation;
+    let description = if is_offered { String::new() } else { entry.skill.description.to_string() };
     Outcome {
         truncated: loaded.report.truncated,
         skill: Some(SkillText {
@@ -71,6 +73,7 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
             sha256: loaded.report.sha256,
             block: Text::Inline(block.into()),
             path: None,
+            description,
             body: Text::Inline(loaded.text.as_str().into()),
             files: names,
             changed: false,

@@ -107,6 +107,7 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
                 sha256: Digest::of(body.as_bytes()),
                 block: Text::Inline(metier_loader::fenced("Skill Text", &body).into()),
                 path: None,
+                description: String::new(),
                 body: Text::Inline(body.into()),
                 files: files.iter().map(|file| (*file).to_owned()).collect(),
                 changed: false,

@@ -97,6 +97,7 @@ fn loaded(skill: &SkillId) -> Outcome {
         sha256: Digest::of(body.as_bytes()),
         block: Text::Inline(format!("[Skill]\n{body}\n[End]").into()),
         path: None,
+        description: String::new(),
         body: Text::Inline(body.into()),
         files: Vec::new(),
         changed: false,

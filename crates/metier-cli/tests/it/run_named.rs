@@ -72,6 +72,13 @@ fn a_name_in_a_request_starts_nothing_unless_it_is_an_order() {
         ("use the deploy skill but only after I say so", &[]),
         ("Translate this into French. Use the deploy skill.", &[]),
         ("通过 deploy 技能，一半的服务器昨天挂了", &[]),
+        ("Use the deploy skill in case the tests pass", &[]),
+        ("use the deploy skill on staging, depending on the tests", &[]),
+        ("use the deploy skill: staging, once the tests pass", &[]),
+        ("use the deploy skill\nbut only if the tests pass", &[]),
+        ("用 deploy 技能发布，等测试通过", &[]),
+        ("use the greet skill and the deploy skill", &["deploy", "greet"]),
+        ("用 greet 技能和 deploy 技能", &["deploy", "greet"]),
     ] {
         run(&home, &["run", request]);
         assert_eq!(started(&home), wanted, "{request}");
@@ -83,6 +90,25 @@ fn a_wish_that_starts_nothing_says_how_to_order_it() {
     let home = home();
     let output = run(&home, &["run", "use the deploy skill on staging once I say so"]);
     assert!(output.stderr.contains("deploy was not loaded"), "{output:?}");
+    assert!(output.stderr.contains("`/deploy` does"), "{output:?}");
+}
+
+#[test]
+fn a_thing_that_is_wanted_with_a_skill_loads_it_whatever_the_model() {
+    let home = home();
+    for (request, is_loaded) in [
+        ("a page with the html skill", true),
+        ("I want a page with the html skill", true),
+        ("a problem with the html skill", false),
+    ] {
+        let model = scripted(&home, &json!([answer("done")]));
+        let output = run(&home, &["run", "--model", model, request]);
+        assert_eq!(output.code, 0, "{output:?}");
+        let events: Vec<String> = events(&home).iter().map(ToString::to_string).collect();
+        let found = events.iter().any(|event| event.contains("The skill `user:html` is loaded"));
+        assert_eq!(found, is_loaded, "{request}");
+    }
+    let output = run(&home, &["run", "a release with the deploy skill"]);
     assert!(output.stderr.contains("`/deploy` does"), "{output:?}");
 }
 
@@ -197,6 +223,16 @@ fn a_mistyped_call_says_what_was_meant_and_runs_nothing() {
     let output = run(&home, &["run", "use the my-deploy skill"]);
     assert_eq!(output.code, 2, "{output:?}");
     assert!(output.stderr.contains("did you mean `deploy`?"), "{output:?}");
+    for (request, near) in [
+        ("use the htlm skill", "html"),
+        ("use the depoy skill", "deploy"),
+        ("使用 htlm 技能", "html"),
+        ("use the html skill and the depoy skill", "deploy"),
+    ] {
+        let output = run(&home, &["run", request]);
+        assert_eq!(output.code, 2, "{request}: {output:?}");
+        assert!(output.stderr.contains(&format!("did you mean `{near}`?")), "{output:?}");
+    }
     // A path is not a call.
     let path = run(&home, &["run", "/etc/hosts is broken"]);
     assert_ne!(path.code, 2, "{path:?}");

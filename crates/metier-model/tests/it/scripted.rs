@@ -117,7 +117,9 @@ fn loaded(name: &str, by_user: bool) -> LoadedText {
     LoadedText {
         name: name.to_owned(),
         source: "user".to_owned(),
+        description: String::new(),
         body: "".into(),
+        arguments: None,
         files: Vec::new(),
         by_user,
     }

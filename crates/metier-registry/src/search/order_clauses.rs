@@ -1,24 +1,23 @@
-//! The clauses of a line, and which of them order a skill, in English and in Chinese (tidy:allow-cjk).
+//! The clauses of a line, and which of them order a skill. Those in Chinese are read by `order_chinese`.
+//! tidy:allow-cjk
 //!
 //! What `orders` promises is kept here: the verb opens its clause, and neither a question, a refusal, a
-//! condition nor a report stands around it. Pure, over a line whose quotes are blotted out.
+//! condition nor a report stands around it. What else may stand there is in `order_tails`. Pure, over a line whose
+//! quotes are blotted out.
 
 use std::ops::Range;
 
 use super::fold::is_unspaced;
+use super::order_chinese;
 use super::order_quotes::{BLOT, Masked};
+use super::order_tails::{is_bare_condition, is_closed, is_doubtful, leaves_it, takes_back};
 use super::order_words::{
-    ABOUT, AFTERTHOUGHTS, ARTICLES, AS_WHAT, BEHIND, CALLS, CHINESE_ARTICLES, CHINESE_GUARDS,
-    CHINESE_KINDS, CHINESE_MEANS, CHINESE_OPENINGS, CHINESE_POLITE, CHINESE_QUESTION_ENDS,
-    CHINESE_QUOTATIONS, CHINESE_RESERVATIONS, CHINESE_TAIL_BLOCKS, CHINESE_TAIL_REPORTS,
-    CHINESE_VERBS, CLAUSE_ENDS, GUARDS, KINDS, MEANS, NEGATIONS, NEGATIVE_CHARACTERS, OPENINGS,
-    PRONOUNS, QUESTIONS, QUOTATIONS, QUOTED_OBJECTS, REPORTS, RESERVATIONS, SENTENCE_ENDS,
-    SUBJECTS, SUBORDINATES, TAILS, VERBS,
+    ABOUT, ARTICLES, AS_WHAT, BEHIND, CALLS, CHINESE_GUARDS, CHINESE_KINDS, CHINESE_QUESTION_ENDS,
+    CHINESE_QUOTATIONS, CLAUSE_ENDS, GUARDS, JOINTS, KINDS, MEANS, NEGATIONS, OPENINGS, PRONOUNS,
+    QUESTIONS, QUOTATIONS, QUOTED_OBJECTS, REPORTS, SENTENCE_ENDS, SUBJECTS, SUBORDINATES, TAILS,
+    VERBS,
 };
 use super::orders::{Force, is_compound, is_name};
-
-/// Bytes between a Chinese verb and the word skill.
-const MAX_NAME_BYTES: usize = 90;
 
 /// A name that is called, as places in the line.
 #[derive(Debug)]
@@ -33,27 +32,27 @@ pub(super) struct Found {
 /// A part of a sentence between two signs.
 #[derive(Debug)]
 pub(super) struct Clause<'l> {
-    text: &'l str,
+    pub(super) text: &'l str,
     /// Where it begins in the line.
-    start: usize,
+    pub(super) start: usize,
     /// Its sentence asks something.
-    asks: bool,
-    /// An earlier part of its sentence makes it depend on something, or makes it a quotation.
-    guarded: bool,
-    /// An earlier sentence makes it a text that something is to be done with, or something behind it takes it
-    /// back: it may want a skill, and orders none.
-    doubtful: bool,
+    pub(super) asks: bool,
+    /// An earlier clause of its sentence orders a skill, so that this one may go on: `then the pdf skill`.
+    pub(super) goes_on: bool,
 }
 
-/// Gives every clause of a line up to its first colon.
-pub(super) fn each(line: &Masked, mut give: impl FnMut(&Clause<'_>)) {
+/// The names that are called in a line up to its first colon; `behind` is what stands below it.
+pub(super) fn calls(line: &Masked, behind: &str) -> Vec<Found> {
     let text = &line.text;
     let is_end = |at: usize, c: char| {
         !c.is_ascii()
             || text[at + 1..].chars().next().is_none_or(|next| next.is_whitespace() || next == ')')
     };
     let colon = text.char_indices().find(|&(at, c)| c == '：' || c == ':' && is_end(at, c));
+    let behind_colon = colon.map(|(at, c)| &text[at + c.len_utf8()..]);
     let text = &text[..colon.map_or(text.len(), |(at, _)| at)];
+    let mut found = Vec::new();
+    // An earlier sentence makes this one a text that something is to be done with, or puts it off.
     let (mut begin, mut quoted) = (0, false);
     let mut marks =
         text.char_indices().filter(|&(at, c)| SENTENCE_ENDS.contains(c) && is_end(at, c));
@@ -61,34 +60,74 @@ pub(super) fn each(line: &Masked, mut give: impl FnMut(&Clause<'_>)) {
         let mark = marks.next();
         let end = mark.map_or(text.len(), |(at, _)| at);
         let sentence = text.get(begin..end).unwrap_or_default();
+        let start = begin;
+        begin = mark.map_or(text.len(), |(at, c)| at + c.len_utf8());
         let asks = mark.is_some_and(|(_, c)| matches!(c, '?' | '？'))
             || CHINESE_QUESTION_ENDS.iter().any(|word| sentence.trim_end().ends_with(word));
-        // `use the deploy skill, he said`
-        let reported = |word: &str| REPORTS.contains(&word.trim_matches(','));
-        let is_reported = sentence.to_lowercase().split_whitespace().any(reported);
-        let (mut start, mut guarded) = (begin, is_reported);
-        begin = mark.map_or(text.len(), |(at, c)| at + c.len_utf8());
-        let taken_back = opens_with(&text[begin..], AFTERTHOUGHTS);
-        for part in sentence.split_inclusive(CLAUSE_ENDS) {
-            let inner = part.trim_end_matches(CLAUSE_ENDS);
-            let mut later =
-                text.get(start + part.len()..end).unwrap_or_default().split(CLAUSE_ENDS);
-            let doubtful = quoted || taken_back || later.any(|it| opens_with(it, RESERVATIONS));
-            give(&Clause { text: inner, start, asks, guarded, doubtful });
-            guarded |= guards(inner);
-            start += part.len();
+        let before = found.len();
+        sentence_calls(sentence, start, asks, &mut found);
+        if found.len() > before {
+            let first = |text: &str| {
+                is_doubtful(text.split(|c| SENTENCE_ENDS.contains(c)).next().unwrap_or(text))
+            };
+            let depends = match (text[begin..].trim().is_empty(), behind_colon) {
+                (false, _) => takes_back(&text[begin..]),
+                (true, Some(rest)) => first(if rest.trim().is_empty() { behind } else { rest }),
+                (true, None) => takes_back(behind),
+            };
+            if quoted || depends {
+                found[before..].iter_mut().for_each(|call| call.force = Force::Mentioned);
+            }
         }
-        quoted |= quotes(sentence);
+        quoted |= begin < text.len() && (quotes(sentence) || is_bare_condition(sentence));
     }
+    found
 }
 
-/// Whether a clause begins with one of these, or with their like in Chinese.
-fn opens_with(clause: &str, words: &[&str]) -> bool {
-    let lower = clause.to_lowercase();
-    let first = lower.split_whitespace().find(|word| !matches!(*word, "and" | "so" | "or"));
-    first.is_some_and(|first| words.contains(&first))
-        || !lower.is_ascii()
-            && CHINESE_RESERVATIONS.iter().any(|word| lower.trim_start().starts_with(word))
+/// Adds what one sentence calls; it begins at `start`.
+fn sentence_calls(sentence: &str, start: usize, asks: bool, found: &mut Vec<Found>) {
+    // `use the deploy skill, he said`
+    let reported = |word: &str| REPORTS.contains(&word.trim_matches(','));
+    if sentence.to_lowercase().split_whitespace().any(reported) {
+        return;
+    }
+    let (mut start, mut goes_on) = (start, false);
+    // How many clauses were looked at for what the later ones depend on: none where nothing is called.
+    let (mut depends, mut looked_at) = (false, 0);
+    let first = found.len();
+    // The clauses up to one that makes the rest depend on it, each with its calls.
+    let mut clauses: Vec<(&str, Range<usize>)> = Vec::new();
+    let mut guarded = false;
+    for part in sentence.split_inclusive(CLAUSE_ENDS) {
+        let text = part.trim_end_matches(CLAUSE_ENDS);
+        let before = found.len();
+        if !guarded {
+            Clause { text, start, asks, goes_on }.orders(found);
+        }
+        if found.len() > before {
+            depends = depends || clauses[looked_at..].iter().any(|(text, _)| is_doubtful(text));
+            looked_at = clauses.len();
+        }
+        if depends {
+            found[before..].iter_mut().for_each(|call| call.force = Force::Mentioned);
+        }
+        clauses.push((text, before..found.len()));
+        goes_on |= found.len() > before;
+        guarded |= guards(text);
+        start += part.len();
+    }
+    if found.len() == first {
+        return;
+    }
+    let mut is_left = true;
+    for (text, calls) in clauses.into_iter().rev() {
+        let own = &mut found[calls];
+        if !is_left {
+            own.iter_mut().for_each(|call| call.force = Force::Mentioned);
+        }
+        let orders = !own.is_empty() && own.iter().all(|call| call.force == Force::Ordered);
+        is_left &= orders || leaves_it(text);
+    }
 }
 
 /// Whether a sentence makes those behind it a text that something is to be done with, or puts them off.
@@ -98,13 +137,6 @@ fn quotes(sentence: &str) -> bool {
     words.clone().any(|word| QUOTATIONS.contains(&word))
         || words.next_back().is_some_and(|last| QUOTED_OBJECTS.contains(&last))
         || has_any(&lower, CHINESE_QUOTATIONS)
-}
-
-/// Whether what follows a call makes it depend on something, or takes it back.
-fn has_reservation(rest: &str) -> bool {
-    let lower = rest.to_lowercase();
-    lower.split_whitespace().any(|word| RESERVATIONS.contains(&word))
-        || has_any(&lower, CHINESE_RESERVATIONS)
 }
 
 /// Whether a clause makes those behind it depend on it, or quotes them.
@@ -131,19 +163,28 @@ struct Word {
 
 impl Clause<'_> {
     /// Adds the names that are called in this clause.
-    pub(super) fn orders(&self, found: &mut Vec<Found>) {
-        if self.guarded {
-            return;
-        }
+    fn orders(&self, found: &mut Vec<Found>) {
         let words = self.words();
         let before = found.len();
         self.english(&words, found);
-        self.chinese(found);
-        for call in &mut found[before..] {
-            let rest = self.text.get(call.end - self.start..).unwrap_or_default();
-            if self.doubtful || has_reservation(rest) {
+        order_chinese::calls(self, found);
+        let calls = &mut found[before..];
+        calls.sort_by_key(|call| call.name.start);
+        // From the last one on: what makes it depend on something holds for those before it.
+        let mut is_plain = true;
+        let mut next: Option<&Found> = None;
+        for call in calls.iter_mut().rev() {
+            let end = next.map_or(self.start + self.text.len(), |next| next.name.start);
+            // Several names before one `skills` have the same end.
+            if end > call.end {
+                let rest = self.text.get(call.end - self.start..end - self.start);
+                is_plain &= is_closed(up_to_joint(rest.unwrap_or_default(), next.is_some()));
+            }
+            let before = self.text.get(..call.name.start - self.start).unwrap_or_default();
+            if !is_plain || is_doubtful(before) {
                 call.force = Force::Mentioned;
             }
+            next = Some(call);
         }
     }
 
@@ -178,6 +219,8 @@ impl Clause<'_> {
                 first + usize::from(*head == "try" && lower.get(first + 1) == Some(&"using"));
             object(words, verb + 1, lower.get(verb).unwrap_or(head), force_of(head), found);
             ordered = found.len() > before;
+        } else if self.goes_on {
+            also(words, first, found);
         }
         let is_free = !QUESTIONS.contains(head) && !SUBJECTS.contains(head);
         if !ordered && is_free && lower.get(first + 1) == Some(&"skill") && head.starts_with('(') {
@@ -189,14 +232,18 @@ impl Clause<'_> {
             if NEGATIONS.contains(&lower[at]) || SUBORDINATES.contains(&lower[at]) {
                 break;
             }
-            if matches!(lower[at], "and" | "then" | "plus" | "&") {
+            if JOINTS.contains(&lower[at]) {
                 let (next, _) = opened(&lower[at + 1..]);
                 let next = at + 1 + next;
                 let verb = lower.get(next).filter(|verb| VERBS.contains(verb) && is_free);
                 if let Some(verb) = verb {
                     object(words, next + 1, verb, force_of(verb), found);
                 } else if ordered {
+                    let before = found.len();
                     direct(words, next, head, force_of(head), found);
+                    if found.len() == before {
+                        also(words, next, found);
+                    }
                 }
             } else if at > first && MEANS.contains(&lower[at]) && is_free && !ABOUT.contains(head) {
                 object(words, at + 1, lower[at], Force::Mentioned, found);
@@ -209,13 +256,18 @@ impl Clause<'_> {
         self.wish(words, &lower, found);
     }
 
-    /// `I want the pdf skill here`, `the skill pdf should do this`.
+    /// `I want the pdf skill here`, `the skill pdf should do this`, `a page with the html skill`.
     fn wish(&self, words: &[Word], lower: &[&str], found: &mut Vec<Found>) {
         if self.asks {
             return;
         }
         match lower {
-            ["i" | "we", "want" | "need", ..] => object(words, 2, "want", Force::Mentioned, found),
+            ["i" | "we", "want" | "need", ..] => {
+                object(words, 2, "want", Force::Mentioned, found);
+                thing_with(words, 2, found);
+            }
+            ["i'd" | "we'd", "like", ..] => thing_with(words, 2, found),
+            ["i" | "we", "would", "like", ..] => thing_with(words, 3, found),
             ["the", "skill", _, "should" | "must", next, ..]
             | ["the", _, "skill", "should" | "must", next, ..]
                 if !matches!(*next, "be" | "not" | "have" | "never") =>
@@ -224,84 +276,9 @@ impl Clause<'_> {
                 let (name, end) = (words[at].span.clone(), words[2].span.end);
                 found.push(Found { name, end, force: Force::Mentioned, beside: true });
             }
-            _ => {}
+            _ => thing_with(words, opened(lower).0, found),
         }
     }
-
-    fn chinese(&self, found: &mut Vec<Found>) {
-        if self.text.is_ascii() {
-            return;
-        }
-        let mut text = self.text.trim_start();
-        let mut polite = false;
-        while let Some(rest) = CHINESE_OPENINGS.iter().find_map(|word| text.strip_prefix(word)) {
-            polite |= CHINESE_POLITE.iter().any(|word| text.starts_with(word));
-            text = rest.trim_start();
-        }
-        if self.asks && !polite {
-            return;
-        }
-        let is_means = CHINESE_MEANS.iter().any(|word| text.starts_with(word));
-        let force = if is_means { Force::Mentioned } else { Force::Ordered };
-        if let Some(call) = self.chinese_call(text, force) {
-            found.push(call);
-        } else if text.starts_with(['把', '将', '给', '对'])
-            && let Some(at) = text.rfind('用')
-            && !NEGATIVE_CHARACTERS.iter().any(|no| text[..at].contains(no))
-            && let Some(call) = self.chinese_call(&text[at..], Force::Mentioned)
-            && call.beside
-        {
-            found.push(call);
-        }
-    }
-
-    /// The call that `text`, the rest of this clause, begins with.
-    fn chinese_call(&self, text: &str, force: Force) -> Option<Found> {
-        let place = |part: &str| part.as_ptr() as usize - self.text.as_ptr() as usize + self.start;
-        let verb = CHINESE_VERBS.iter().find(|verb| text.starts_with(**verb))?;
-        let mut rest = text[verb.len()..].trim_start();
-        while let Some(more) = CHINESE_ARTICLES.iter().find_map(|word| rest.strip_prefix(word)) {
-            rest = more.trim_start();
-        }
-        let found = |name: &str, behind: &str, beside| {
-            let tail = behind.trim_start();
-            let goes_on = !CHINESE_TAIL_BLOCKS.iter().any(|word| tail.starts_with(word))
-                && !CHINESE_TAIL_REPORTS.iter().any(|word| tail.contains(word))
-                && !tail.trim_end().ends_with('了');
-            let name_at = place(name);
-            goes_on.then(|| Found {
-                name: name_at..name_at + name.len(),
-                end: place(behind),
-                force,
-                beside,
-            })
-        };
-        let name_of = |text: &str| {
-            let end = text.find(|c: char| !c.is_ascii() || !is_name_part(c)).unwrap_or(text.len());
-            let is_path = text[end..].starts_with(|c: char| "./\\:@".contains(c));
-            (!is_path && is_name(&text[..end])).then_some(end)
-        };
-        if let Some(behind) = CHINESE_KINDS.iter().find_map(|kind| rest.strip_prefix(kind)) {
-            let behind = behind.trim_start();
-            let end = name_of(behind)?;
-            return found(&behind[..end], &behind[end..], true);
-        }
-        let kind =
-            CHINESE_KINDS.iter().filter_map(|kind| Some((rest.find(kind)?, kind.len()))).min();
-        if let Some((at, length)) = kind.filter(|&(at, _)| at > 0 && at <= MAX_NAME_BYTES) {
-            let name = rest[..at].trim();
-            if name.split_whitespace().all(is_name) && !name.is_empty() {
-                return found(name, &rest[at + length..], true);
-            }
-        }
-        let rest = rest.strip_prefix('/').unwrap_or(rest);
-        let end = name_of(rest)?;
-        is_compound(&rest[..end]).then(|| found(&rest[..end], &rest[end..], false))?
-    }
-}
-
-fn is_name_part(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '#')
 }
 
 /// How many words open an order politely, and whether they ask for it (`can you`).
@@ -361,6 +338,51 @@ fn object(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<F
     }
 }
 
+/// What follows an order and goes on with it: `the pdf skill` behind `use the html skill and`.
+fn also(words: &[Word], at: usize, found: &mut Vec<Found>) {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    let articles = (at..at + 3).take_while(|&at| ARTICLES.contains(&lower(at))).count();
+    let from = at + articles;
+    // Behind an article a name may have several words; without one it stands alone.
+    let most = if articles > 0 { from + 4 } else { from + 2 };
+    let is_part = |at: usize| {
+        let word = lower(at);
+        is_name(word)
+            && !ARTICLES.contains(&word)
+            && !TAILS.contains(&word)
+            && !ABOUT.contains(&word)
+    };
+    // `html 技能坏了` says something of it.
+    let is_whole = |word: &str| KINDS.contains(&word) || CHINESE_KINDS.contains(&word);
+    let kind = (from..most).find(|&at| is_whole(lower(at)));
+    if kind.is_some_and(|kind| (from..kind).all(is_part)) {
+        object(words, at, "use", Force::Ordered, found);
+    }
+}
+
+/// `a page with the html skill`, from its article on.
+fn thing_with(words: &[Word], at: usize, found: &mut Vec<Found>) {
+    let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
+    if !matches!(lower(at), "a" | "an") {
+        return;
+    }
+    let is_end =
+        |word: &str| NEGATIONS.contains(&word) || SUBORDINATES.contains(&word) && word != "about";
+    let behind = (at + 1..words.len()).take_while(|&at| !is_end(lower(at)));
+    for means in behind.filter(|&at| MEANS.contains(&lower(at))) {
+        object(words, means + 1, lower(means), Force::Mentioned, found);
+    }
+}
+
+/// What stands between two calls, without what leads to the second: ` on a.csv and use the `.
+fn up_to_joint(rest: &str, is_between: bool) -> &str {
+    let word_at = |word: &str| word.as_ptr() as usize - rest.as_ptr() as usize;
+    let mut words = rest.split_whitespace().filter(|_| is_between);
+    let joint = words.position(|word| JOINTS.contains(&word.to_lowercase().as_str()));
+    let joint = joint.and_then(|at| rest.split_whitespace().nth(at)).map(word_at);
+    &rest[..joint.unwrap_or(rest.len())]
+}
+
 /// A name with a hyphen that stands at `at` without the word skill.
 fn direct(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<Found>) {
     let Some(word) = words.get(at).filter(|word| is_compound(&word.lower)) else { return };
@@ -392,6 +414,9 @@ fn goes_on(words: &[Word], at: usize, verb: &str) -> bool {
         "and" => !PRONOUNS.contains(&next),
         // What it is to be called.
         _ if verb == "call" && is_word && (word.proper || ARTICLES.contains(&lower)) => false,
+        // What makes it depend on something leaves a wish.
+        "if" | "unless" | "until" | "when" | "once" | "after" | "before" | "depending"
+        | "pending" | "subject" | "provided" | "assuming" | "upon" => true,
         lower => TAILS.contains(&lower) || word.proper || !is_word,
     }
 }

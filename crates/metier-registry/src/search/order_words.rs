@@ -20,6 +20,8 @@ pub(super) const CALLS: &[&str] = &[
 pub(super) const MEANS: &[&str] = &["with", "using", "via", "through"];
 pub(super) const ARTICLES: &[&str] = &["the", "my", "our", "your", "this", "a", "an"];
 pub(super) const KINDS: &[&str] = &["skill", "skills", "workflow", "workflows"];
+/// What joins two calls.
+pub(super) const JOINTS: &[&str] = &["and", "then", "plus", "&"];
 /// What may stand before an order.
 pub(super) const OPENINGS: &[&[&str]] = &[
     &["please"],
@@ -82,7 +84,7 @@ pub(super) const SUBORDINATES: &[&str] = &[
     "how", "that", "which", "who", "whom", "whose", "why", "what", "when", "where", "whether", "if", "because",
     "while", "until", "before", "after", "about", "saying", "says", "said", "say", "called", "to", "we", "i", "they",
     "he", "she", "you", "wrong", "problem", "problems", "issue", "issues", "error", "errors", "failure", "trouble",
-    "difference", "differences", "work", "works", "compatible", "should", "would", "could", "can", "may", "must",
+    "bug", "bugs", "question", "questions", "experience", "difference", "differences", "work", "works", "compatible", "should", "would", "could", "can", "may", "must",
     "word", "words", "phrase", "line", "string", "text", "sentence",
 ];
 /// What a clause that says one of these makes of those behind it.
@@ -116,6 +118,21 @@ pub(super) const TAILS: &[&str] = &[
     "please", "right", "since", "so", "that", "the", "them", "then", "these", "this", "those", "to", "today",
     "together", "twice", "using", "via", "which", "while", "with", "you",
 ];
+/// What may follow a call and leaves it a plain order.
+#[rustfmt::skip]
+pub(super) const TAILS_ALONE: &[&str] = &[
+    "again", "asap", "first", "here", "immediately", "instead", "now", "please", "pls", "right", "thanks", "today",
+    "together", "twice",
+];
+/// What may do so with a place, a person, a file or a task behind it.
+pub(super) const PREPOSITIONS: &[&str] =
+    &["to", "on", "for", "in", "at", "with", "from", "into", "over", "of"];
+/// What a later clause begins with that leaves an order as it is.
+#[rustfmt::skip]
+pub(super) const LATER: &[&str] = &[
+    "please", "pls", "thanks", "thank", "then", "and", "also", "now", "don't", "dont", "don’t", "do", "tell", "show",
+    "write", "use", "run",
+];
 /// Behind `use the deploy skill as` or `for`: then it is material.
 #[rustfmt::skip]
 pub(super) const AS_WHAT: &[&str] = &[
@@ -132,6 +149,19 @@ pub(super) const RESERVATIONS: &[&str] = &[
     "if", "unless", "until", "till", "when", "whenever", "once", "after", "before", "only", "but", "not", "never",
     "provided", "assuming", "except", "later", "tomorrow",
 ];
+/// What else does: it puts an order off, or says what has to be first.
+#[rustfmt::skip]
+pub(super) const DOUBTS: &[&str] = &[
+    "afternoon", "allowing", "approval", "approve", "approved", "approves", "case", "condition", "conditional",
+    "conditionally", "conditions", "confirm", "confirmation", "confirmed", "confirms", "consent", "contingent", "day",
+    "days", "depending", "depends", "else", "evening", "event", "eventually", "fail", "failing", "fails", "finished",
+    "friday", "given", "granted", "green", "hold", "hour", "hours", "long", "maybe", "midnight", "minute", "minutes",
+    "moment", "monday", "month", "months", "morning", "night", "noon", "otherwise", "pass", "passed", "passes",
+    "passing", "pending", "perhaps", "permission", "permitted", "permitting", "possibly", "presuming", "providing",
+    "ready", "requires", "saturday", "second", "seconds", "signal", "someday", "sometime", "soon", "subject",
+    "succeed", "succeeded", "succeeds", "success", "sunday", "suppose", "supposing", "thursday", "time", "tonight",
+    "tuesday", "upon", "wait", "waiting", "wednesday", "week", "weekend", "weeks", "whether", "word",
+];
 /// Those of them that do so at the head of the next sentence, too.
 pub(super) const AFTERTHOUGHTS: &[&str] = &["but", "not", "only", "unless", "except", "never"];
 /// What makes the sentences behind it a text that something is to be done with, or puts them off.
@@ -146,6 +176,8 @@ pub(super) const QUOTED_OBJECTS: &[&str] =
     &["this", "text", "message", "paragraph", "email", "line"];
 
 pub(super) const CHINESE_KINDS: &[&str] = &["技能", "工作流"];
+/// What joins two names.
+pub(super) const CHINESE_JOINTS: &[&str] = &["以及", "还有", "和", "与", "及", "跟"];
 /// The longer ones first.
 #[rustfmt::skip]
 pub(super) const CHINESE_VERBS: &[&str] = &[
@@ -163,6 +195,20 @@ pub(super) const CHINESE_MEANS: &[&str] = &["利用", "借助", "通过"];
 #[rustfmt::skip]
 pub(super) const CHINESE_RESERVATIONS: &[&str] = &[
     "但", "不过", "如果", "要是", "假如", "除非", "只有", "只在", "前提", "等我", "等到", "以后再", "明天", "先不", "先别", "暂时不",
+];
+/// What else does.
+#[rustfmt::skip]
+pub(super) const CHINESE_DOUBTS: &[&str] = &[
+    "等", "待", "再说", "时候", "的时", "前提", "若", "一旦", "只要", "万一", "视", "取决", "看情况", "通过", "确认", "同意", "批准",
+    "审批", "审核", "许可", "允许", "点头", "授权", "没问题", "成功", "之前", "以前", "才", "今晚", "晚上", "下午", "中午", "上午",
+    "早上", "凌晨", "半夜", "后天", "下周", "周一", "周二", "周三", "周四", "周五", "周六", "周日", "周末", "星期", "礼拜", "小时",
+    "分钟", "稍", "回头", "也许", "可能", "或许", "条件",
+];
+/// What a later clause begins with that leaves an order as it is.
+#[rustfmt::skip]
+pub(super) const CHINESE_LATER: &[&str] = &[
+    "然后", "接着", "随后", "最后", "并", "再", "不要", "别", "请", "谢谢", "多谢", "用", "使用", "调用", "运行", "把", "将", "告诉",
+    "给", "帮",
 ];
 /// What makes the sentences behind it a text that something is to be done with, or puts them off.
 #[rustfmt::skip]

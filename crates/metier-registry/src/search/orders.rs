@@ -9,15 +9,18 @@
 //! - Nothing in quotation marks counts, but for a name alone beside the word skill (`the "best" skill`).
 //! - The verb opens the clause, perhaps behind *please*, *can you*, *let's* (请, 帮我); a clause that asks,
 //!   tells, denies or depends on another orders nothing, and neither does one that *with* or *via* opens.
-//! - What takes an order back or makes it depend on something behind it (`but not today`, `once I say so`), or a
-//!   text to work on before it (`Translate this. Use …`), leaves a wish of it.
+//! - It is an order only where a short closed form follows it (`on staging`, `to print it now`), and clauses that
+//!   leave it alone. Anything else behind it (`in case the tests pass`, `but not today`), and a condition or a text
+//!   to work on before it (`Translate this. Use …`), leaves a wish of it.
 //! - A name is a whole word: `site-deploy` is not `deploy`, and what holds a slash or a dot is a path.
 //!
 //! [`Force::Mentioned`] is for sentences that want a skill without ordering it (`a page with the html skill`);
 //! they call only what a model could have chosen too.
 
+use std::cell::LazyCell;
+
 use super::naming::{Naming, Prose};
-use super::order_clauses::{self, Clause};
+use super::order_clauses;
 use super::ordinary_words::is_ordinary;
 use super::{names, order_quotes};
 
@@ -83,15 +86,14 @@ impl<'r> RequestOrders<'r> {
         if self.orders.is_empty() { Vec::new() } else { asked(self, names) }
     }
 
-    /// What is ordered by a name with a hyphen that is none of `names`, where one of them was probably meant:
-    /// `use the my-deploy skill`, where there is only `deploy`.
+    /// What is ordered by a name that is none of `names`, where one of them was probably meant: `use the depoy
+    /// skill`, or `use the my-deploy skill` where there is only `deploy`. Without the word skill beside it, only a
+    /// name with a hyphen is one.
     pub fn unknown<'n>(
         &self,
         names: impl IntoIterator<Item = &'n str>,
     ) -> Option<UnknownOrder<'n, 'r>> {
-        let is_candidate =
-            |order: &&Order<'r>| order.force == Force::Ordered && is_compound(order.called);
-        unknown(self.orders.iter().find(is_candidate)?, names)
+        unknown(&self.orders, names)
     }
 }
 
@@ -106,11 +108,11 @@ fn asked<'n, 'r>(
     let mut keys: Vec<(String, &Order<'r>)> =
         orders.iter().map(|order| (names::key(order.called), order)).collect();
     for (called, order) in &mut keys {
-        let joined = called.replace(' ', "");
-        let is_there = names.iter().any(|(_, key)| key == called);
-        let same = names.iter().find(|(_, key)| key.replace(' ', "") == joined);
+        if !order.is_certain() || names.iter().any(|(_, key)| key == called) {
+            continue;
+        }
         // `the e-mail skill` is `email`, where nothing is called so.
-        if let Some((_, key)) = same.filter(|_| !is_there && order.is_certain()) {
+        if let Some((_, key)) = names.iter().find(|(_, key)| has_same_letters(key, called)) {
             called.clone_from(key);
         }
     }
@@ -126,7 +128,7 @@ fn asked<'n, 'r>(
     named.collect()
 }
 
-/// A name with a hyphen that a request orders and no skill has.
+/// A name that a request orders and no skill has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownOrder<'n, 'r> {
     /// As the request has it.
@@ -138,23 +140,48 @@ pub struct UnknownOrder<'n, 'r> {
 }
 
 fn unknown<'n, 'r>(
-    order: &Order<'r>,
+    orders: &[Order<'r>],
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<UnknownOrder<'n, 'r>> {
-    let names: Vec<&str> = names.into_iter().collect();
-    let key = names::key(order.called);
-    if is_ordinary(&key) || names.iter().any(|name| names::key(name) == key) {
-        return None;
-    }
-    let near = metier_skill::nearest(order.called, names.iter().copied());
-    let is_part = |name: &&&str| {
-        let part = names::key(name);
-        let rest = key.strip_prefix(&part).map(|rest| rest.starts_with(' '));
-        let before = key.strip_suffix(&part).map(|rest| rest.ends_with(' '));
-        !part.is_empty() && (rest == Some(true) || before == Some(true))
+    let is_candidate = |order: &&Order<'r>| {
+        let is_one_word = order.beside && is_name(order.called);
+        is_one_word || order.force == Force::Ordered && is_compound(order.called)
     };
-    let near = near.or_else(|| names.iter().filter(|_| order.beside).find(is_part).copied());
-    near.map(|near| UnknownOrder { called: order.called, near, certain: order.is_certain() })
+    let mut candidates = orders.iter().filter(is_candidate).peekable();
+    candidates.peek()?;
+    let names: Vec<&str> = names.into_iter().collect();
+    let keys: LazyCell<Vec<String>, _> =
+        LazyCell::new(|| names.iter().map(|name| names::key(name)).collect());
+    candidates.find_map(|order| {
+        if names.iter().any(|name| name.eq_ignore_ascii_case(order.called)) {
+            return None; // mostly it is there
+        }
+        let key = names::key(order.called);
+        let is_it =
+            |known: &String| *known == key || order.is_certain() && has_same_letters(known, &key);
+        let is_there = || keys.iter().any(is_it);
+        if is_ordinary(&key) || is_there() {
+            return None;
+        }
+        let is_part = |part: &&String| {
+            let rest = key.strip_prefix(part.as_str()).map(|rest| rest.starts_with(' '));
+            let before = key.strip_suffix(part.as_str()).map(|rest| rest.ends_with(' '));
+            !part.is_empty() && (rest == Some(true) || before == Some(true))
+        };
+        let part = || keys.iter().position(|key| is_part(&key)).filter(|_| order.beside);
+        let near = metier_skill::nearest(order.called, names.iter().copied());
+        let near = near.or_else(|| part().and_then(|at| names.get(at).copied()))?;
+        let certain = order.force == Force::Ordered && order.is_certain();
+        Some(UnknownOrder { called: order.called, near, certain })
+    })
+}
+
+/// Whether two folded names differ only in where their words end.
+fn has_same_letters(one: &str, other: &str) -> bool {
+    fn letters(key: &str) -> impl Iterator<Item = u8> {
+        key.bytes().filter(|byte| *byte != b' ')
+    }
+    letters(one).eq(letters(other))
 }
 
 /// A name of several parts, as only names are written.
@@ -173,8 +200,8 @@ fn orders(request: &str) -> Vec<Order<'_>> {
     let begin = request.len() - request.trim_start().len();
     let line = request[begin..].lines().next().unwrap_or_default();
     let line = order_quotes::masked(line);
-    let mut found = Vec::new();
-    order_clauses::each(&line, |clause: &Clause<'_>| clause.orders(&mut found));
+    let behind = request[begin + line.text.len()..].trim_start();
+    let found = order_clauses::calls(&line, behind.lines().next().unwrap_or_default());
     let place = |span: &std::ops::Range<usize>| request.get(begin + span.start..begin + span.end);
     let order = |it: order_clauses::Found| {
         Some(Order {

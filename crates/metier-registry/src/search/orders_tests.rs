@@ -159,10 +159,61 @@ fn an_order_opens_its_clause() {
         ("Tests pass. Use the deploy skill.", "deploy"),
         ("Use the deploy skill. If it fails, tell me.", "deploy"),
         ("use the deploy skill, don't touch production", "deploy"),
+        ("use the deploy skill on the staging server, please", "deploy"),
+        ("use the deploy skill to release it to staging now", "deploy"),
+        ("use the deploy skill --env staging", "deploy"),
+        ("use the deploy skill with config.toml", "deploy"),
+        ("use the deploy skill for me, thanks", "deploy"),
+        ("use the deploy skill, then tell me the result", "deploy"),
+        ("use the deploy skill again", "deploy"),
+        ("use the deploy skill. Thank you for all the help with it", "deploy"),
+        ("use the deploy skill. After that, write to Anna.", "deploy"),
+        ("use the greet skill, Anna", "greet"),
+        ("用 deploy 技能发布到 staging，谢谢", "deploy"),
+        ("用 deploy 技能发布，然后告诉我结果", "deploy"),
+        ("用 deploy 技能发布后端", "deploy"),
     ] {
         assert_eq!(ordered(request), [name], "{request}");
     }
-    assert_eq!(ordered("use the pdf and html skills"), ["html", "pdf"]);
+    for request in [
+        "use the pdf and html skills",
+        "use the pdf skill and the html skill",
+        "use the pdf skill and html skill on a.pdf",
+        "use the pdf skill, then the html skill",
+        "use the pdf skill, the html skill",
+        "use the pdf skill on a.pdf and then the html skill",
+        "use the pdf skill and use the html skill",
+        "please use the pdf skill and also the html skill now",
+        "用 pdf 技能和 html 技能",
+        "用 pdf 技能和html技能处理 a.pdf",
+        "用 pdf 和 html 技能",
+        "用 pdf 技能、html 技能",
+        "用 pdf 技能，然后 html 技能",
+        "使用技能 pdf 和技能 html",
+    ] {
+        assert_eq!(ordered(request), ["html", "pdf"], "{request}");
+    }
+    for (request, name) in [
+        ("use the pdf skill and the html skill failed", "pdf"),
+        ("use the pdf skill, the html skill is broken", "pdf"),
+        ("use the pdf skill and write about the html skill", "pdf"),
+        ("use the pdf skill, not the html skill", "pdf"),
+        ("use the pdf skill and read the html skill", "pdf"),
+        ("用 pdf 技能，html 技能坏了", "pdf"),
+    ] {
+        assert_eq!(asked(request), [name], "{request}");
+    }
+    for request in ["用 pdf 技能和 html 技能很麻烦吗", "用 pdf 技能和 html 技能失败了"]
+    {
+        assert_eq!(asked(request), [""; 0], "{request}");
+    }
+    for request in [
+        "use the pdf skill and the deploy skill once CI is green",
+        "用 pdf 技能和 deploy 技能，等我确认",
+    ] {
+        assert_eq!(ordered(request), [""; 0], "{request}");
+        assert_eq!(asked(request), ["pdf", "deploy"], "{request}");
+    }
     assert_eq!(
         ordered("用 csv-summary 统计 a.csv，再用 profile-csv 检查 b.csv"),
         ["csv-summary", "profile-csv"]
@@ -211,12 +262,83 @@ fn what_is_taken_back_depends_or_belongs_to_a_text_orders_nothing() {
         "用 deploy 技能发布，如果测试通过",
         "翻译这句话。用 deploy 技能。",
         "等我同意。再用 deploy 技能。",
+        // What is no short closed form depends on something, in whatever words.
+        "Use the deploy skill in case the tests pass",
+        "Use the deploy skill as long as the tests pass",
+        "use the deploy skill to staging, depending on the tests",
+        "use the deploy skill on staging depending on the tests",
+        "Use the deploy skill so that, in the event the tests pass, it ships",
+        "use the deploy skill in the event the tests pass",
+        "use the deploy skill subject to approval",
+        "use the deploy skill, tests permitting",
+        "use the deploy skill on staging, tests permitting",
+        "use the deploy skill, weather permitting",
+        "use the deploy skill pending review",
+        "use the deploy skill on approval",
+        "use the deploy skill with my permission",
+        "use the deploy skill upon success",
+        "use the deploy skill the moment CI is green",
+        "use the deploy skill given that the tests pass",
+        "use the deploy skill to ship it as soon as the tests pass",
+        "use the deploy skill to ship it the second CI goes green",
+        "use the deploy skill (if the tests pass)",
+        "use the deploy skill - if the tests pass",
+        "use the deploy skill — tests first",
+        "use the deploy skill, if, and that is an if, the tests pass",
+        "use the deploy skill on staging at noon",
+        "use the deploy skill in an hour",
+        "use the deploy skill on Friday",
+        "use the deploy skill: only if the tests pass",
+        "use the deploy skill: staging, once I say so",
+        "use the deploy skill\nbut only if the tests pass",
+        "use the deploy skill on staging\nonce the tests pass",
+        "use the deploy skill:\nonly if the tests pass",
+        "use the deploy skill\n\n- only if the tests pass",
+        "use the deploy skill. If the tests pass.",
+        "use the deploy skill. As long as the tests pass.",
+        "use the deploy skill. Wait for my word.",
+        "use the deploy skill. If the tests fail, don't.",
+        "use the deploy skill. Do so only when the tests pass.",
+        "as long as the tests pass, use the deploy skill",
+        "in case the tests pass, use the deploy skill",
+        "pending approval, use the deploy skill",
+        "tests permitting, use the deploy skill",
+        "depending on the tests, use the deploy skill",
+        "tomorrow, use the deploy skill",
+        "use the deploy skill and lose a day",
+        "run site-deploy in case the tests pass",
+        "run site-deploy as long as the tests pass",
+        "run /deploy in case the tests pass",
+        "用 deploy 技能发布，等测试通过",
+        "用 deploy 技能发布，测试通过后",
+        "用 deploy 技能发布，待我确认",
+        "用 deploy 技能发布，只要测试通过",
+        "用 deploy 技能发布，前提是测试通过",
+        "用 deploy 技能在测试通过后发布",
+        "用 deploy 技能等测试通过再发布",
+        "用 deploy 技能发布，视测试结果而定",
+        "用 deploy 技能发布，明天",
+        "用 deploy 技能发布，我点头之后",
+        "用 deploy 技能发布。等我确认。",
+        "用 deploy 技能发布\n等我确认",
+        "用 deploy 技能：等我确认",
+        "测试通过后，用 deploy 技能发布",
+        "待我确认，用 deploy 技能发布",
+        "运行 site-deploy，等测试通过",
+        "use the deploy 技能，等测试通过",
     ] {
         assert_eq!(ordered(request), [""; 0], "{request}");
     }
     for (request, names) in [
         ("with the html skill, make a page", &["html"][..]),
         ("use the html skill to make a page, but not with frames", &["html"]),
+        ("a page with the html skill", &["html"]),
+        ("A page about birds with the html skill, please", &["html"]),
+        ("an invoice via the pdf skill", &["pdf"]),
+        ("I want a page with the html skill", &["html"]),
+        ("I'd like a page with the html skill", &["html"]),
+        ("Use the deploy skill in case the tests pass", &["deploy"]),
+        ("a release with the deploy skill", &["deploy"]),
         ("Translate notes.txt. Then use the pdf skill to print it.", &["pdf"]),
     ] {
         assert_eq!(asked(request), names, "a wish is left: {request}");
@@ -358,6 +480,11 @@ fn what_only_holds_a_name_asks_for_nothing() {
         "we use site-deploy and use the deploy skill",
         "everybody tells us to use the deploy skill",
         "what is wrong with the deploy skill",
+        "a problem with the deploy skill",
+        "a bug with the deploy skill",
+        "a question about the deploy skill",
+        "a friend who works with the deploy skill",
+        "the trouble with the deploy skill",
         "help me with the deploy skill",
         "fix the problem with the deploy skill",
         "the deploy skill should be deleted",
@@ -409,6 +536,18 @@ fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
     assert_eq!(unknown("use the my-deploy skill"), Some(("my-deploy", "deploy", true)));
     assert_eq!(unknown("run the site-deplyo skill"), Some(("site-deplyo", "site-deploy", true)));
     assert_eq!(unknown("用 my-deploy 技能"), Some(("my-deploy", "deploy", true)));
+    // Beside the word skill a near miss is one without a hyphen, too, and behind a skill that is there.
+    assert_eq!(unknown("use the htlm skill"), Some(("htlm", "html", true)));
+    assert_eq!(unknown("use the depoy skill"), Some(("depoy", "deploy", true)));
+    assert_eq!(unknown("use the deplyo skill on staging"), Some(("deplyo", "deploy", true)));
+    assert_eq!(unknown("使用 htlm 技能"), Some(("htlm", "html", true)));
+    assert_eq!(unknown("使用技能 htlm"), Some(("htlm", "html", true)));
+    assert_eq!(unknown("use the pdf skill and the depoy skill"), Some(("depoy", "deploy", true)));
+    assert_eq!(
+        unknown("use csv-summary and profil-csv"),
+        Some(("profil-csv", "profile-csv", false))
+    );
+    assert_eq!(unknown("make a page with the htlm skill"), Some(("htlm", "html", false)));
     // Without the word skill it may be a plain word.
     assert_eq!(unknown("run site-deplyo"), Some(("site-deplyo", "site-deploy", false)));
     assert_eq!(unknown("run re-deploy now"), Some(("re-deploy", "deploy", false)));
@@ -418,6 +557,12 @@ fn an_unknown_name_with_a_hyphen_may_be_a_slip() {
         "use the zebra-giraffe skill",
         "use the built-in skill",
         "why use the my-deploy skill?",
+        "do not use the htlm skill",
+        "use the htlm file",
+        "use the zebra skill",
+        "use the right skill",
+        "use the html skill",
+        "run htlm",
     ] {
         assert_eq!(unknown(request), None, "{request}");
     }

@@ -47,7 +47,9 @@ fn loaded(name: &str) -> LoadedText {
     LoadedText {
         name: name.to_owned(),
         source: "builtin".to_owned(),
+        description: String::new(),
         body: body.into(),
+        arguments: None,
         files: files.iter().map(|(path, _)| path.to_owned()).collect(),
         by_user: false,
     }
@@ -224,6 +226,22 @@ fn a_text_is_read_however_it_is_asked_for() {
 }
 
 #[test]
+fn skills_are_written_and_reviewed_in_chinese_too() {
+    for (request, skill) in [
+        ("帮我写一个技能", Some("write-skill")),
+        ("写一个用来总结会议的技能", Some("write-skill")),
+        ("写一个新的技能，用来生成发布说明", Some("write-skill")),
+        ("请创建一个生成周报的技能", Some("write-skill")),
+        ("审查 ./my-skill 这个技能", Some("review-skill")),
+        ("检查一下这个技能是否安全", Some("review-skill")),
+        ("写一篇关于技能的文章", None),
+        ("不要写技能", None),
+    ] {
+        assert_eq!(first_skill(request).as_deref(), skill, "{request}");
+    }
+}
+
+#[test]
 fn each_compiled_in_skill_is_followed() {
     let script = |request: &str, skill: &str| match next_action(request, skill) {
         Action::RunScript { relative_path, args, .. } => {
@@ -249,6 +267,21 @@ fn each_compiled_in_skill_is_followed() {
         script("检查 报告２.csv", "profile-csv"),
         "scripts/profile_csv.py --lang zh 报告２.csv"
     );
+    for (request, file) in [
+        ("检查 ２月报告.csv", "２月报告.csv"),
+        ("检查２月报告.csv", "２月报告.csv"),
+        ("检查 “２ 月报告.csv”", "２ 月报告.csv"),
+        ("检查 第２行.csv", "第２行.csv"),
+        ("检查 数据/２年.csv", "数据/２年.csv"),
+        ("is ２月.csv clean?", "２月.csv"),
+    ] {
+        let zh = if request.starts_with("is") { "" } else { "--lang zh " };
+        assert_eq!(
+            script(request, "profile-csv"),
+            format!("scripts/profile_csv.py {zh}{file}"),
+            "{request}"
+        );
+    }
     assert_eq!(
         script("sharpen the description of my skill", "write-skill"),
         "load_resource write-skill/references/descriptions.md"

@@ -9,6 +9,7 @@
     reason = "tests build files, fail by panicking and print what they measured"
 )]
 
+mod accounted;
 mod builtin;
 mod figures;
 mod refused;

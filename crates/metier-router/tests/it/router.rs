@@ -39,7 +39,9 @@ pub(crate) fn loaded(name: &str, body: &str, files: &[&str]) -> LoadedText {
     LoadedText {
         name: name.to_owned(),
         source: "builtin".to_owned(),
+        description: String::new(),
         body: body.into(),
+        arguments: None,
         files: files.iter().map(|&file| file.to_owned()).collect(),
         by_user: false,
     }
