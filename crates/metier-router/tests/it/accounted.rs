@@ -114,8 +114,8 @@ fn the_words_behind_a_skills_name_promise_nothing() {
         ),
         ("/my-table sales.csv and email it", "sales.csv and email it", "\"and email it\""),
         ("/my-table sales.csv only rows of North", "sales.csv only rows of North", "\"of North\""),
-        ("/my-table sales.csv 北方的合计", "sales.csv 北方的合计", "“北方”"),
-        ("/my-table sales.csv 的合计，然后删除它", "sales.csv 的合计，然后删除它", "“删除它”"),
+        ("/my-table sales.csv 北方的数据", "sales.csv 北方的数据", "“北方”"),
+        ("/my-table sales.csv，然后删除它", "sales.csv，然后删除它", "“删除它”"),
         ("/my-table sales.csv", "sales.csv", ""),
         ("/my-table total units in sales.csv", "total units in sales.csv", ""),
     ] {
