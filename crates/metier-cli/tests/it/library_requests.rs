@@ -144,7 +144,7 @@ fn a_skill_is_switched_and_deleted_alike() {
     // What the one refuses, the other refuses.
     for home in [&binary, &other] {
         home.skill("project/packs/landed", "landed", "Was installed.");
-        assert_eq!(run(home, &["install", "packs/landed", "--user", "--yes"]).code, 0);
+        assert_eq!(run(home, &["install", "./packs/landed", "--user", "--yes"]).code, 0);
     }
     let opened = library(&other, "project");
     for name in ["own", "landed", "write-skill", "nowhere"] {
