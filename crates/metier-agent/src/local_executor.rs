@@ -202,7 +202,8 @@ impl LocalExecutor {
         let wide = matches!(answer, Answer::AlwaysScript(_))
             .then(|| request.clone().remembering_scripts());
         let (asked, lifetime) = (wide.as_ref().unwrap_or(request), self.always.at_most(lifetime));
-        let kept = RememberedAnswer::of(asked, AnswerScope::Everywhere, now(), lifetime);
+        let scope = AnswerScope::of(asked, self.policy.places().workspace());
+        let kept = RememberedAnswer::of(asked, scope, now(), lifetime);
         if let Some(store) = &self.policy_store {
             let _ = store.change_answers(|answers| answers.remember(kept.clone()));
         }

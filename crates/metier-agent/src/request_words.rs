@@ -130,25 +130,54 @@ const MAKING: [&str; 7] = ["write", "save", "store", "create", "append", "insert
 /// What is felt outside, wherever it goes.
 const SENDING: [&str; 6] = ["send", "commit", "push", "install", "uninstall", "upload"];
 /// What may stand before an order; after other words (`how do I delete`) it is none.
-const BEFORE_ORDER: [&str; 8] = ["please", "pls", "and", "then", "you", "now", "just", "git"];
-const CHANGES_ZH: [&str; 10] =
-    ["删除", "删掉", "重命名", "写入", "写到", "保存到", "移动到", "追加", "发送", "发邮件"];
-const QUESTIONS_ZH: [&str; 3] = ["怎么", "如何", "怎样"];
+const BEFORE_ORDER: [&str; 7] = ["please", "pls", "and", "then", "now", "just", "git"];
+/// What makes `you` before it an order, too: `can you delete`, but not `why did you delete`.
+const ASKING_YOU: [&str; 4] = ["can", "could", "would", "will"];
+/// What opens a question.
+const QUESTION_WORDS: [&str; 8] = ["why", "how", "when", "what", "who", "where", "which", "whose"];
 
 /// Whether a request orders a change: of a file, or of something outside. It errs on the side of no: a
 /// poem that is to be written is an answer.
 pub(crate) fn asks_for_change(request: &str) -> bool {
-    let has = |list: &[&str]| list.iter().any(|words| request.contains(words));
-    if has(&CHANGES_ZH) && !has(&QUESTIONS_ZH) {
-        return true;
-    }
-    let lower = request.to_lowercase();
+    sentences(request).any(|sentence| orders_change(sentence) || orders_change_zh(sentence))
+}
+
+/// The sentences of a request, with what ends them. A full stop ends one where a blank follows: `a.txt` is a word.
+fn sentences(request: &str) -> impl Iterator<Item = &str> {
+    let mut rest = request;
+    std::iter::from_fn(move || {
+        let ends = |(at, c): (usize, char)| {
+            let end = at + c.len_utf8();
+            let is_end = match c {
+                '?' | '!' | ';' | '\n' | '。' | '？' | '！' | '；' => true,
+                '.' => rest[end..].starts_with(char::is_whitespace),
+                _ => false,
+            };
+            is_end.then_some(end)
+        };
+        let end = rest.char_indices().find_map(ends).unwrap_or(rest.len());
+        let (sentence, after) = rest.split_at(end);
+        rest = after;
+        (!sentence.is_empty()).then_some(sentence)
+    })
+}
+
+fn orders_change(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
     let words: Vec<&str> = words(&lower).collect();
+    if words.first().is_some_and(|first| QUESTION_WORDS.contains(first)) {
+        return false;
+    }
     let is_question = lower.trim_end().ends_with('?');
     let is_thing = |word: &&str| is_path(word) || FILE_NOUNS.contains(word);
     words.iter().enumerate().any(|(at, word)| {
-        let before = at.checked_sub(1).map(|before| words[before]);
-        let is_order = before.map_or(!is_question, |before| BEFORE_ORDER.contains(&before));
+        let is_order = match &words[..at] {
+            [] => !is_question,
+            [.., "you", "to"] => true,
+            [.., asking, "you"] => ASKING_YOU.contains(asking),
+            ["you"] => !is_question,
+            [.., before] => BEFORE_ORDER.contains(before),
+        };
         if !is_order {
             return false;
         }
@@ -160,8 +189,107 @@ pub(crate) fn asks_for_change(request: &str) -> bool {
         };
         SENDING.contains(word)
             || CHANGING.contains(word) && after.iter().any(is_thing)
-            || MAKING.contains(word) && after.windows(2).any(goes_into)
+            || MAKING.contains(word)
+                && (after.windows(2).any(goes_into)
+                    || after.first().is_some_and(|word| is_path(word)))
     })
+}
+
+/// Orders that are a change whatever they are about.
+const CHANGES_ZH: [&str; 6] = ["删除", "删掉", "重命名", "改名", "发送", "发邮件"];
+/// Orders that are one in a sentence that names a file.
+const FILE_CHANGES_ZH: [&str; 10] =
+    ["修改", "更改", "编辑", "改写", "移动", "覆盖", "清空", "替换", "写入", "追加"];
+/// Orders that are one where a file stands behind them: `创建一个季度总结` is an answer.
+const MAKING_ZH: [&str; 3] = ["创建", "新建", "建立"];
+/// Orders that say where something goes; they stand behind it.
+const MOVES_ZH: [&str; 11] = [
+    "写入",
+    "写到",
+    "写进",
+    "保存到",
+    "保存为",
+    "存到",
+    "移动到",
+    "移到",
+    "追加到",
+    "改名为",
+    "重命名为",
+];
+/// What may stand before an order.
+const BEFORE_ORDER_ZH: [&str; 23] = [
+    "请", "帮我", "帮忙", "给我", "替我", "麻烦", "然后", "接着", "再", "并", "并且", "先", "你",
+    "现在", "直接", "就", "来", "和", "立即", "能", "可以", "能否", "可否",
+];
+/// What makes it none.
+const REFUSALS_ZH: [&str; 6] = ["不", "别", "勿", "没", "未", "不要"];
+/// Words of a question; `能删除 a.txt 吗` is an order all the same.
+const QUESTIONS_ZH: [&str; 16] = [
+    "怎么",
+    "如何",
+    "怎样",
+    "为什么",
+    "为何",
+    "谁",
+    "什么",
+    "哪",
+    "有没有",
+    "是否",
+    "是不是",
+    "了吗",
+    "了没",
+    "多少",
+    "几个",
+    "过吗",
+];
+
+/// The same in Chinese, which has no blanks between words: an order opens its clause, or stands behind 把.
+fn orders_change_zh(sentence: &str) -> bool {
+    let has = |list: &[&str]| list.iter().any(|words| sentence.contains(words));
+    if has(&QUESTIONS_ZH) {
+        return false;
+    }
+    let orders = |list: &[&str], is_one: &dyn Fn(&str, &str) -> bool| {
+        list.iter().any(|verb| {
+            sentence
+                .match_indices(verb)
+                .any(|(at, _)| is_one(&sentence[..at], &sentence[at + verb.len()..]))
+        })
+    };
+    let opens = |before: &str, after: &str| is_order_zh(before, after, false);
+    orders(&CHANGES_ZH, &opens)
+        || orders(&MAKING_ZH, &|before, after| opens(before, after) && is_about_file_zh(after))
+        || is_about_file_zh(sentence)
+            && (orders(&FILE_CHANGES_ZH, &opens)
+                || orders(&MOVES_ZH, &|before, after| is_order_zh(before, after, true)))
+}
+
+/// Whether a verb between these words is an order: not `删除的文件`, `修改记录`, `不要删除`.
+fn is_order_zh(before: &str, after: &str, anywhere: bool) -> bool {
+    let nouns =
+        ["的", "了", "过", "记录", "次数", "历史", "时间", "日期", "日志", "者", "后", "前"];
+    if nouns.iter().any(|noun| after.starts_with(noun)) {
+        return false;
+    }
+    let is_break = |c: char| "，,、：:；;。".contains(c);
+    let clause = before.rsplit(is_break).next().unwrap_or_default().trim();
+    if REFUSALS_ZH.iter().any(|no| clause.ends_with(no)) || clause.contains("不要") {
+        return false;
+    }
+    clause.is_empty()
+        || anywhere
+        || ['把', '将', '往', '向'].iter().any(|mark| clause.contains(*mark))
+        || ['给', '在'].iter().any(|mark| clause.starts_with(*mark))
+        || BEFORE_ORDER_ZH.iter().any(|word| clause.ends_with(word))
+        // Its object stands first: `notes/old.txt 删除`.
+        || is_path(clause) && clause.is_ascii() && !clause.contains(' ')
+}
+
+/// Whether a file is named, also one that stands between characters: `新建a.txt`.
+fn is_about_file_zh(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "._-/~".contains(c);
+    FILE_NOUNS_ZH.iter().any(|noun| text.contains(noun))
+        || text.split(|c: char| !is_part(c)).any(is_path)
 }
 
 #[cfg(test)]
@@ -179,6 +307,24 @@ mod tests {
             "git commit everything",
             "can you rename a.md to b.md",
             "删除 notes/old.txt",
+            "create a.txt",
+            "What is in a.csv? Then delete a.csv.",
+            "创建文件 a.txt",
+            "新建 a.txt",
+            "新建a.txt",
+            "请帮我创建一个文件夹",
+            "修改 notes/old.txt",
+            "把 notes/old.txt 改名为 new.txt",
+            "将 a.txt 移动到 docs/a.txt",
+            "重命名 a.txt",
+            "汇总 sales.csv，把结果写入 out.txt",
+            "汇总 sales.csv 保存到 out.txt",
+            "追加一行到 notes.txt",
+            "用 b.txt 的内容覆盖 a.txt，覆盖 a.txt",
+            "能删除 a.txt 吗？",
+            "在 notes.txt 里追加一行",
+            "给 a.txt 改名",
+            "I want you to delete a.txt",
         ] {
             assert!(asks_for_change(request), "{request}");
         }
@@ -193,6 +339,23 @@ mod tests {
             "如何删除一个文件",
             "who sends the letters",
             "install steps in docs/setup.md?",
+            "why did you delete notes/old.txt?",
+            "why did you delete notes/old.txt",
+            "did you delete a.txt?",
+            "how do I create and delete a file",
+            "为什么删除 notes/old.txt？",
+            "你删除了哪些文件",
+            "你修改了 a.txt 吗？",
+            "a.txt 删除了吗",
+            "不要删除 a.txt",
+            "请不要修改 a.txt",
+            "总结 a.md 的修改记录",
+            "列出已删除的文件",
+            "创建一个季度总结",
+            "根据 a.csv 创建一份报告",
+            "读 a.csv 并创建一份摘要",
+            "写一首关于文件的诗",
+            "怎么新建 a.txt",
         ] {
             assert!(!asks_for_change(request), "{request}");
         }

@@ -72,8 +72,24 @@ pub(crate) fn finish(error: &clap::Error, wants_json: bool) -> Option<Exit> {
                 Some(ContextValue::String(typed)) => typed.as_str(),
                 _ => return None,
             };
-            let error = CommandError::usage(format!("unknown command `{typed}`"));
-            let error = error.help(advice(typed)?);
+            let advice = if typed == "get" && is_about(error, "config") {
+                "`metier config` shows every setting, its value and where it comes from"
+            } else {
+                advice(typed)?
+            };
+            let error = CommandError::usage(format!("unknown command `{typed}`")).help(advice);
+            Some(output::finish(Err(error), wants_json))
+        }
+        ErrorKind::UnknownArgument if is_about(error, "run") || is_about(error, "chat") => {
+            let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
+                return None;
+            };
+            let error = (typed == "--approve").then(|| {
+                CommandError::usage("`--approve` is not an option of a new run").help(
+                    "`metier resume RUN --approve DIGEST` approves what a run waits for, `metier exec --approve \
+                     DIGEST ...` a script",
+                )
+            })?;
             Some(output::finish(Err(error), wants_json))
         }
         _ => None,
@@ -86,6 +102,10 @@ fn advice(typed: &str) -> Option<&'static str> {
         "get" | "cat" | "view" => {
             Some("`metier read NAME` prints a skill, `metier inspect NAME` its fields")
         }
+        "info" => Some("`metier inspect NAME` says everything about a skill"),
+        "skills" => Some("`metier list` lists the skills"),
+        "version" => Some("`metier --version` prints it"),
+        "history" => Some("`metier runs` lists the runs, `metier show RUN` one of them"),
         "find" => Some("`metier search WORDS` finds skills for a task"),
         "edit" => Some("`metier open NAME` opens a skill in your editor"),
         "test" | "evals" => {
@@ -93,6 +113,12 @@ fn advice(typed: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Whether an error is about this command.
+fn is_about(error: &clap::Error, command: &str) -> bool {
+    let usage = format!("Usage: metier {command} ");
+    error.render().to_string().contains(&usage)
 }
 
 fn is_about_the_program(error: &clap::Error) -> bool {

@@ -61,6 +61,7 @@ pub(crate) fn check_trust(metier: &Metier) -> Result<()> {
         .filter_map(|entry| {
             let why = match metier::trust_status(entry, &trusted) {
                 TrustStatus::Untrusted => "is not trusted",
+                TrustStatus::Added => "is new, and not trusted",
                 TrustStatus::Changed => "has changed since it was trusted",
                 TrustStatus::Trusted | TrustStatus::Followed => return None,
             };

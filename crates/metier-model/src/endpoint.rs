@@ -282,6 +282,20 @@ pub fn is_on_this_machine(base_url: &str) -> bool {
     Url::parse(base_url.trim()).is_ok_and(|url| metier_net::is_this_machine(&url) || is_below(&url))
 }
 
+/// Whether others can read what is sent to an endpoint: it is not encrypted, and leaves this machine.
+pub fn is_readable_on_the_way(base_url: &str) -> bool {
+    Url::parse(base_url.trim())
+        .is_ok_and(|url| url.scheme() != "https" && !metier_net::is_this_machine(&url))
+}
+
+/// Whether two addresses are of one server, reached in the same way.
+pub fn is_same_server(one: &str, other: &str) -> bool {
+    match (Url::parse(one.trim()), Url::parse(other.trim())) {
+        (Ok(one), Ok(other)) => one.origin() == other.origin(),
+        _ => false,
+    }
+}
+
 /// The address without what may be secret in it.
 pub(crate) fn place(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();

@@ -88,7 +88,9 @@ pub use action::{Action, AnswerStatus, Decision, SkillRef};
 pub use anthropic::Anthropic;
 pub use early::{Early, EarlyEvent};
 #[cfg(feature = "http")]
-pub use endpoint::{Endpoint, Key, Timeouts, is_on_this_machine};
+pub use endpoint::{
+    Endpoint, Key, Timeouts, is_on_this_machine, is_readable_on_the_way, is_same_server,
+};
 pub use model::{
     Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, StreamEvent, Usage,
 };

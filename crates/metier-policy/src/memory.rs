@@ -32,6 +32,17 @@ pub enum AnswerScope {
     Everywhere,
 }
 
+impl AnswerScope {
+    /// Where an "always" to this request applies.
+    pub fn of(request: &Request, workspace: &AbsolutePath) -> Self {
+        if request.always_holds_everywhere() {
+            Self::Everywhere
+        } else {
+            Self::Workspace(workspace.clone())
+        }
+    }
+}
+
 /// One remembered answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedAnswer {

@@ -120,6 +120,17 @@ impl Request {
         self
     }
 
+    /// Whether an "always" holds in every workspace: for a skill of the user's own, which is the same
+    /// everywhere. A project's skill is that project's, and a command or a file is another one in another folder.
+    pub fn always_holds_everywhere(&self) -> bool {
+        self.judged().iter().all(|subject| match subject {
+            Subject::Script { skill, .. } | Subject::Skill(skill) => {
+                skill.source != Source::Project
+            }
+            _ => false,
+        })
+    }
+
     /// Sets what "always" remembers.
     #[must_use]
     pub fn remembering(mut self, covers: Vec<AlwaysScope>) -> Self {

@@ -22,6 +22,8 @@ pub enum TrustStatus {
     Trusted,
     /// It is a project's, and its folder is not trusted.
     Untrusted,
+    /// It was added to a folder that is trusted.
+    Added,
     /// It has changed since it was trusted, in a folder whose changes the user follows: it may be
     /// loaded, and its scripts ask, whatever allows those of trusted skills.
     Followed,
@@ -56,6 +58,9 @@ impl TrustStatus {
         match self {
             Self::Trusted => "the folder is trusted",
             Self::Untrusted => "it comes with the project, and the folder is not trusted",
+            Self::Added => {
+                "it is new in the folder, which was trusted without it; `metier trust` shows it, and trusts it"
+            }
             Self::Followed => "it has changed, and only loading it follows changes",
             Self::Changed => "it has changed since the folder was trusted",
         }
@@ -66,6 +71,7 @@ impl TrustStatus {
         match self {
             Self::Trusted => "trusted",
             Self::Untrusted => "untrusted",
+            Self::Added => "added",
             Self::Followed => "followed",
             Self::Changed => "changed",
         }
@@ -76,6 +82,7 @@ impl TrustStatus {
         match self {
             Self::Trusted => None,
             Self::Untrusted => Some("not trusted"),
+            Self::Added => Some("new, not trusted"),
             Self::Followed => Some("changed, followed"),
             Self::Changed => Some("changed since trusted"),
         }

@@ -304,7 +304,7 @@ pub(crate) fn trust_status_by(
     }
     let real = real();
     if records_of(&real, trusted).next().is_none() {
-        return TrustStatus::Untrusted;
+        return without_record(&real, trusted);
     }
     digest(&real).map_or(TrustStatus::Untrusted, |it| standing(&real, it, trusted))
 }
@@ -325,7 +325,7 @@ pub fn changed_since_trusted(record: &TrustedFolder) -> Vec<String> {
 /// record of it.
 fn standing(skill: &Path, digest: Digest, trusted: &TrustedFolders) -> TrustStatus {
     let Some((folder, record, path)) = records_of(skill, trusted).next() else {
-        return TrustStatus::Untrusted;
+        return without_record(skill, trusted);
     };
     match trusted.standing(&record.folder, &path, digest) {
         TrustStatus::Changed
@@ -335,6 +335,17 @@ fn standing(skill: &Path, digest: Digest, trusted: &TrustedFolders) -> TrustStat
         }
         standing => standing,
     }
+}
+
+/// What a skill is that no trusted folder has a record of: new where its folder is trusted. A project below a
+/// trusted folder is another one.
+fn without_record(skill: &Path, trusted: &TrustedFolders) -> TrustStatus {
+    /// `.agent/skills/NAME`.
+    const OWN_DEPTH: usize = 3;
+    let near = skill.ancestors().skip(1).take(OWN_DEPTH);
+    let is_trusted =
+        |folder: &Path| absolute(folder).is_ok_and(|folder| trusted.get(&folder).is_some());
+    if near.into_iter().any(is_trusted) { TrustStatus::Added } else { TrustStatus::Untrusted }
 }
 
 /// The trusted folders that have a record of the skill in the directory `skill`, the nearest first, each with

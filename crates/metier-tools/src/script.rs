@@ -21,7 +21,7 @@ use metier_sandbox::{
     Interpreter, Located, NetworkAccess, RunEvent, RunOptions, RunPlan, Runner, SandboxLimits,
     SandboxReport, ScriptPlaces, Stage, StageLimits, environment,
 };
-use metier_skill::{Digest, RelPath, WorkPath};
+use metier_skill::{Digest, FailureCode, RelPath, WorkPath};
 use serde_json::json;
 use thiserror::Error;
 
@@ -128,9 +128,17 @@ impl ScriptError {
     /// The stable code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Changed => "skill-changed",
-            Self::Files(_) => "IoError",
+            Self::Changed | Self::Files(_) => self.failure_code().as_str(),
             Self::Sandbox(error) => error.code(),
+        }
+    }
+
+    /// The code of the result that a model reads.
+    pub const fn failure_code(&self) -> FailureCode {
+        match self {
+            Self::Changed => FailureCode::Changed,
+            Self::Files(_) => FailureCode::IoError,
+            Self::Sandbox(_) => FailureCode::Failed,
         }
     }
 

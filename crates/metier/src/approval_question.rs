@@ -42,7 +42,8 @@ impl ApprovalQuestion<'_> {
         ApprovalReply(Some(Answer::Once))
     }
 
-    /// Yes, and it is remembered for this content of the skill.
+    /// Yes, and it is remembered for this content of the skill: everywhere where the skill is not the
+    /// project's, else in this workspace.
     pub fn always(&self) -> ApprovalReply {
         ApprovalReply(Some(Answer::Always))
     }

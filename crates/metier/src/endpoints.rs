@@ -5,6 +5,7 @@ use metier_config::ModelSettings;
 use metier_model::{NAMED_ENDPOINTS, NamedEndpoint, Provider};
 use serde::Serialize;
 
+use crate::key::reason_to_withhold;
 use crate::open::Metier;
 
 /// An endpoint, and what the user's settings and environment say about it.
@@ -35,7 +36,7 @@ pub enum KeyState {
     Missing,
     /// A program prints it (`model.key_command`).
     Command,
-    /// None is needed.
+    /// None is needed, or none is sent to an address of one's own.
     NotNeeded,
 }
 
@@ -59,7 +60,9 @@ impl Metier {
     fn endpoint(&self, named: &'static NamedEndpoint) -> EndpointStatus {
         let settings = &self.settings().model;
         let own = Some(settings).filter(|it| it.provider == Provider::Endpoint(named));
-        let key_env = own.and_then(|own| own.key_env.as_deref()).or(named.key_env);
+        let is_withheld = reason_to_withhold(own, named, self.environment()).is_some();
+        let usual = named.key_env.filter(|_| !is_withheld);
+        let key_env = own.and_then(|own| own.key_env.as_deref()).or(usual);
         let has_command = own.is_some_and(|own| own.key_command.is_some());
         let is_set =
             |name: &str| self.environment().text(name).is_some_and(|it| !it.trim().is_empty());

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_config::ModelSettings;
-use metier_model::{Key, NAMED_ENDPOINTS, NamedEndpoint};
+use metier_model::{Key, NAMED_ENDPOINTS, NamedEndpoint, is_readable_on_the_way, is_same_server};
 use metier_tools::FailureCode;
 
 use crate::environment::Environment;
@@ -48,10 +48,17 @@ pub(crate) fn key(
             Error::failed("no-key", message).with_help("set it, or name another variable")
         });
     }
+    let none = |origin: String| FoundKey { key: Key::default(), origin };
     let Some(name) = endpoint.key_env else {
         let origin = "no key was sent; `model.key_env` names the variable that holds one";
-        return Ok(FoundKey { key: Key::default(), origin: origin.to_owned() });
+        return Ok(none(origin.to_owned()));
     };
+    if let Some(reason) = reason_to_withhold(settings, endpoint, environment) {
+        let origin = format!(
+            "no key was sent, because {reason}; `model.key_env` names the variable whose key may go there"
+        );
+        return Ok(none(origin));
+    }
     Ok(value(name).map_or_else(
         || FoundKey {
             key: Key::default(),
@@ -59,6 +66,27 @@ pub(crate) fn key(
         },
         |key| found(name, key),
     ))
+}
+
+/// Why the key in an endpoint's usual variable, which no setting names, does not go to the address in use: it is
+/// meant for the provider, and the address is someone else's, or others on the way can read it.
+pub(crate) fn reason_to_withhold(
+    settings: Option<&ModelSettings>,
+    endpoint: &NamedEndpoint,
+    environment: &Environment,
+) -> Option<&'static str> {
+    let is_named = |it: &ModelSettings| it.key_env.is_some() || it.key_command.is_some();
+    if settings.is_some_and(is_named) {
+        return None;
+    }
+    if let Some(address) = settings.and_then(|it| it.base_url.as_deref()) {
+        return (!is_same_server(address, endpoint.base_url))
+            .then_some("`model.base_url` is an address of your own");
+    }
+    let address = endpoint.base_url_env.and_then(|name| environment.text(name));
+    address
+        .filter(|address| is_readable_on_the_way(address))
+        .map(|_| "the connection is not encrypted")
 }
 
 /// The keys that the environment holds, whichever model is asked.

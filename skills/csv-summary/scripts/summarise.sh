@@ -5,14 +5,21 @@
 #
 # Quoted fields may hold delimiters, doubled quotes and line breaks; CRLF and a byte order mark are
 # taken off. A column counts as numeric when every value in it that is not missing is a number; $300,
-# 1,234.50 and 1,5 are numbers too, and the output says which columns were read so. A common column may be named
-# in Chinese where its header is English, and the other way round; the output says so (tidy:allow-cjk).
+# 1,234.50, 1.234,50 and 1,5 are numbers too, and the output says which columns were read so. A comma or a point
+# means the same in all of a column; a column that cannot be read so, or mixes currencies, is named and not summed.
+# A common column may be named in Chinese where its header is English, and the other way round; the output says
+# so (tidy:allow-cjk).
 set -eu
 LC_ALL=C
 export LC_ALL
 
+# said ENGLISH CHINESE: the one that is spoken.
+said() {
+    if [ "$lang" = zh ]; then printf '%s' "$2"; else printf '%s' "$1"; fi
+}
+
 usage() {
-    printf '%s\n' "usage: summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] [--lang en|zh] FILE" >&2
+    printf '%s%s\n' "$(said 'usage: ' '用法：')" "summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] [--lang en|zh] FILE" >&2
 }
 
 fail() {
@@ -24,12 +31,18 @@ by=
 only=
 top=
 delimiter=
-lang=en
 file=
+# The language first: what is wrong with the rest is said in it.
+lang=en
+before=
+for word; do
+    [ "$before" != --lang ] || [ "$word" != zh ] || lang=zh
+    before=$word
+done
 while [ $# -gt 0 ]; do
     case $1 in
         --by | --column | --top | --delimiter | --lang)
-            [ $# -ge 2 ] || { usage; fail "$1 needs a value" 2; }
+            [ $# -ge 2 ] || { usage; fail "$(said "$1 needs a value" "$1 缺少值")" 2; }
             case $1 in
                 --by) by=$2 ;;
                 --column) only=$2 ;;
@@ -41,9 +54,9 @@ while [ $# -gt 0 ]; do
             ;;
         --help | -h) usage; exit 0 ;;
         --) shift; break ;;
-        -?*) usage; fail "unknown option: $1" 2 ;;
+        -?*) usage; fail "$(said "unknown option: $1" "未知选项：$1")" 2 ;;
         *)
-            [ -z "$file" ] || { usage; fail "one file at a time, and \"$1\" is a second one" 2; }
+            [ -z "$file" ] || { usage; fail "$(said "one file at a time, and \"$1\" is a second one" "一次只处理一个文件，“$1”是第二个")" 2; }
             file=$1
             shift
             ;;
@@ -53,7 +66,7 @@ if [ -z "$file" ] && [ $# -eq 1 ]; then
     file=$1
     shift
 fi
-[ -n "$file" ] && [ $# -eq 0 ] || { usage; fail "name the file to summarise" 2; }
+[ -n "$file" ] && [ $# -eq 0 ] || { usage; fail "$(said "name the file to summarise" "请指明要汇总的文件")" 2; }
 
 # A script of a skill starts in a directory of its own; the project is elsewhere.
 if [ ! -e "$file" ] && [ -n "${WORKSPACE_DIR:-}" ] && [ -e "$WORKSPACE_DIR/$file" ]; then
@@ -64,12 +77,12 @@ fi
 # The file is called as the project calls it.
 [ -z "${WORKSPACE_DIR:-}" ] || file=${file#"$WORKSPACE_DIR"/}
 case $file in */stage/given/*) file=${file##*/} ;; esac
-[ -e "$path" ] || fail "there is no file $file"
-[ -f "$path" ] || fail "$file is not a file"
-[ -r "$path" ] || fail "$file cannot be read"
-[ -s "$path" ] || fail "$file is empty"
+[ -e "$path" ] || fail "$(said "there is no file $file" "没有文件 $file")"
+[ -f "$path" ] || fail "$(said "$file is not a file" "$file 不是文件")"
+[ -r "$path" ] || fail "$(said "$file cannot be read" "无法读取 $file")"
+[ -s "$path" ] || fail "$(said "$file is empty" "$file 是空文件")"
 case $top in
-    *[!0-9]* | 0) fail "--top takes a number" 2 ;;
+    *[!0-9]* | 0) fail "$(said "--top takes a number" "--top 后面要写数字")" 2 ;;
 esac
 case $lang in
     en | zh) ;;
@@ -77,11 +90,15 @@ case $lang in
 esac
 case $delimiter in
     '' | ? | tab) ;;
-    *) fail "the delimiter is one character, or the word tab" 2 ;;
+    *) fail "$(said "the delimiter is one character, or the word tab" "分隔符是一个字符，或单词 tab")" 2 ;;
 esac
+not_text=$(said "$file is not UTF-8 text; save it as UTF-8 first (in Excel: \"CSV UTF-8\")" \
+    "$file 不是 UTF-8 文本；请先另存为 UTF-8（Excel 中选“CSV UTF-8”）")
+# UTF-16 and binary files have zero bytes, which awk may drop.
+[ "$(tr -cd '\000' <"$path" | wc -c)" -eq 0 ] || fail "$not_text"
 
 # The words go through the environment: awk -v would read backslashes in them.
-SPOKEN=$lang BY=$by ONLY=$only TOP=$top DELIMITER=$delimiter NAME=$file awk '
+SPOKEN=$lang BY=$by ONLY=$only TOP=$top DELIMITER=$delimiter NAME=$file NOT_TEXT=$not_text awk '
 function fail(message) {
     print "summarise.sh: " message | "cat 1>&2"
     close("cat 1>&2")
@@ -148,16 +165,81 @@ function is_number(text) {
     return text ~ /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/
 }
 
-# Money, per cent, thousands (1,234.50) and a decimal comma (1,5) as a plain number; "" for anything else.
-function plain_number(text,    sign) {
-    if (is_number(text)) return text
-    sign = ""
+# Whether bytes are UTF-8.
+function is_utf8(text) {
+    if (text !~ /[\200-\377]/) return 1
+    gsub(/[\302-\337][\200-\277]/, "", text)
+    gsub(/\340[\240-\277][\200-\277]|[\341-\354\356\357][\200-\277][\200-\277]|\355[\200-\237][\200-\277]/, "", text)
+    gsub(/\360[\220-\277][\200-\277][\200-\277]|[\361-\363][\200-\277][\200-\277][\200-\277]|\364[\200-\217][\200-\277][\200-\277]/, "", text)
+    return text !~ /[\200-\377]/
+}
+
+# Takes money and per cent off a number: sets unit to the sign, bare to the rest with its sign.
+function take_unit(text,    sign) {
+    unit = sign = ""
     if (text ~ /^[+-]/) { sign = substr(text, 1, 1); text = substr(text, 2) }
-    sub(/^(\$|\342\202\254|\302\243|\302\245|\357\277\245)[ ]*/, "", text)
-    sub(/[ ]*(\$|%|\342\202\254|\302\243|\302\245)$/, "", text)
-    if (text ~ /^[0-9][0-9]?[0-9]?(,[0-9][0-9][0-9])+(\.[0-9]+)?$/) gsub(/,/, "", text)
-    else if (text ~ /^[0-9]+,[0-9]+$/) sub(/,/, ".", text)
-    return is_number(text) && text !~ /^[+-]/ ? sign text : ""
+    if (match(text, /^(\$|\342\202\254|\302\243|\302\245|\357\277\245)[ ]*/) || match(text, /[ ]*(\$|%|\342\202\254|\302\243|\302\245|\357\277\245)$/)) {
+        unit = substr(text, RSTART, RLENGTH)
+        text = RSTART == 1 ? substr(text, RLENGTH + 1) : substr(text, 1, RSTART - 1)
+        gsub(/ /, "", unit)
+        if (unit == "\357\277\245") unit = "\302\245"
+    }
+    bare = text ~ /^[+-]/ ? "" : sign text
+}
+
+# What the commas and points of a number say: "" none; where it is sure "point" (1.5), "thousands" (1,234.5 and
+# 1,234,567), "comma" (1,5) or "european" (1.234,5 and 1.234.567); "comma?" (1,234) and "point?" (1.234), which can
+# be either; "no" for what is no number.
+function style(text) {
+    sub(/^[+-]/, "", text)
+    if (text ~ /^[0-9]+$/) return ""
+    if (text ~ /^[1-9][0-9]?[0-9]?\.[0-9][0-9][0-9]$/) return "point?"
+    if (is_number(text)) return "point"
+    if (text ~ /^[1-9][0-9]?[0-9]?,[0-9][0-9][0-9]$/) return "comma?"
+    if (text ~ /^[1-9][0-9]?[0-9]?(,[0-9][0-9][0-9])+(\.[0-9]+)?$/) return "thousands"
+    if (text ~ /^[0-9]+,[0-9]+$/) return "comma"
+    if (text ~ /^[1-9][0-9]?[0-9]?(\.[0-9][0-9][0-9])+,[0-9]+$/ || text ~ /^[1-9][0-9]?[0-9]?\.[0-9][0-9][0-9]\.[0-9][0-9][0-9]$/) return "european"
+    return "no"
+}
+
+# A number as awk reads it: with a decimal comma where the column has one, else with a decimal point.
+function meant(text, has_decimal_comma) {
+    take_unit(text)
+    text = bare
+    if (has_decimal_comma) { if (style(text) != "point") { gsub(/\./, "", text); sub(/,/, ".", text) } }
+    else gsub(/,/, "", text)
+    return text
+}
+
+# Remembers the first cell of a column in which its commas and points are used so, and the first with each unit.
+function note_style(i, value, kind) {
+    if (kind != "" && !((i, kind) in styled)) styled[i, kind] = value
+    if (unit == "" && bare + 0 == 0) return
+    if (!((i, unit) in united)) {
+        united[i, unit] = value
+        # A bare number beside money is money; beside per cent it may be a share of one.
+        if (unit != "" && other_unit[i] != "" && other_unit[i] != unit) clash(i, united[i, other_unit[i]], value)
+        if (unit != "" && other_unit[i] == "") other_unit[i] = unit
+        if ((i, "%") in united && (i, "") in united) clash(i, united[i, ""], united[i, "%"])
+    }
+}
+
+function clash(i, one, other) {
+    if (!(i in clash_one)) { clash_one[i] = one; clash_other[i] = other }
+}
+
+# Whether two ways of writing stand in one column; then it is not read as numbers.
+function rivals(i, one, other) {
+    if (((i, one) in styled) && ((i, other) in styled)) clash(i, styled[i, one], styled[i, other])
+}
+
+# One reading of a column: what a comma is.
+function decide_style(i) {
+    rivals(i, "comma", "comma?"); rivals(i, "comma", "thousands"); rivals(i, "comma", "point")
+    rivals(i, "european", "comma?"); rivals(i, "european", "thousands"); rivals(i, "european", "point")
+    if (!((i, "european") in styled)) rivals(i, "comma", "point?")
+    if (!((i, "point") in styled) && !((i, "thousands") in styled)) rivals(i, "comma?", "point?")
+    decimal_comma[i] = ((i, "comma") in styled) || ((i, "european") in styled)
 }
 
 # The column with this name; "products" finds "product" where there is no closer one, and a common name in Chinese
@@ -238,7 +320,7 @@ function read_header(n,    i) {
     }
 }
 
-function read_row(n,    i, value, number, group) {
+function read_row(n,    i, value, kind, whole, group) {
     if (n == 1 && trimmed(field[1]) == "" && columns > 1) return
     rows++
     if (n != columns) { uneven++; if (!first_uneven) first_uneven = rows }
@@ -259,16 +341,45 @@ function read_row(n,    i, value, number, group) {
             most[i] = times[i, value]
             common[i] = value
         }
-        number = plain_number(value)
-        if (number == "") { words[i]++; if (first_word[i] == "") first_word[i] = value; continue }
-        if (number != value && first_read[i] == "") { first_read[i] = value; first_meant[i] = number }
-        number += 0
+        if (value ~ /^[+-]?[0-9]+$/ && length(value) < 16) {
+            # Most cells are such: the rest of this takes as long again.
+            unit = ""; bare = value
+            if (!((i, "") in united)) note_style(i, value, "")
+            numbers[i]++
+            have[group, i]++
+            add(0, group, i, value + 0)
+            add(1, group, i, value + 0)
+            continue
+        }
+        take_unit(value)
+        kind = style(bare)
+        if (kind == "no") {
+            words[i]++
+            if (first_word[i] == "") first_word[i] = value
+            if (first_spaced[i] == "" && bare ~ /^[+-]?[0-9][0-9]?[0-9]?((\302\240|\342\200\257|\342\200\211| |\047)[0-9][0-9][0-9])+([.,][0-9]+)?$/) first_spaced[i] = value
+            continue
+        }
+        note_style(i, value, kind)
+        whole = bare
+        sub(/^[+-]?0*/, "", whole)
+        if (kind ~ /^(point|comma)$/) sub(/[.,].*$/, "", whole)
+        gsub(/[^0-9]/, "", whole)
+        # An awk counts in doubles, which are exact up to 9007199254740992.
+        if (long[i] == "" && length(whole) > 15 && bare !~ /[eE]/) long[i] = value
+        if ((unit != "" || kind ~ /[,?]|comma|thousands|european/) && kind != "point?" && first_read[i] == "") first_read[i] = value
+        if (unit != "" && first_read[i] == "") first_read[i] = value
         numbers[i]++
         have[group, i]++
-        sum[group, i] += number
-        if (have[group, i] == 1 || number < low[group, i]) low[group, i] = number
-        if (have[group, i] == 1 || number > high[group, i]) high[group, i] = number
+        # Which of the two readings holds is known at the end.
+        add(0, group, i, kind == "" || kind ~ /^point/ ? bare + 0 : meant(value, 0) + 0)
+        add(1, group, i, kind == "" || kind == "point" ? bare + 0 : meant(value, 1) + 0)
     }
+}
+
+function add(reading, group, i, number) {
+    sum[reading, group, i] += number
+    if (have[group, i] == 1 || number < low[reading, group, i]) low[reading, group, i] = number
+    if (have[group, i] == 1 || number > high[reading, group, i]) high[reading, group, i] = number
 }
 
 # Up to six decimals, without the zeros at the end.
@@ -307,7 +418,7 @@ function largest_first(column,    i, j, name) {
 }
 
 function size_of(group, column) {
-    return column ? sum[group, column] + 0 : count[group]
+    return column ? sum[decimal_comma[column], group, column] + 0 : count[group]
 }
 
 # Columns of a terminal, not bytes: the later bytes of UTF-8 have no width, and characters of three bytes from
@@ -349,13 +460,16 @@ function table(column,    i, line, group) {
     print_table(line, 6)
 }
 
-function fill(line, group, column) {
+function fill(line, group, column,    reading, total) {
     cell[line, 2] = have[group, column] + 0
     if (have[group, column]) {
-        cell[line, 3] = shown(sum[group, column])
-        cell[line, 4] = shown(sum[group, column] / have[group, column])
-        cell[line, 5] = shown(low[group, column])
-        cell[line, 6] = shown(high[group, column])
+        reading = decimal_comma[column]
+        total = sum[reading, group, column]
+        if (total > 9007199254740992 || total < -9007199254740992) rounded[column] = 1
+        cell[line, 3] = shown(total)
+        cell[line, 4] = shown(total / have[group, column])
+        cell[line, 5] = shown(low[reading, group, column])
+        cell[line, 6] = shown(high[reading, group, column])
     } else {
         cell[line, 3] = cell[line, 4] = cell[line, 5] = cell[line, 6] = "-"
     }
@@ -365,6 +479,8 @@ BEGIN { mark = ENVIRON["DELIMITER"] == "tab" ? "\t" : ENVIRON["DELIMITER"] }
 
 {
     sub(/\r$/, "")
+    # Control characters in the header are of a binary file.
+    if (!is_utf8($0) || (NR == 1 && $0 ~ /[\001-\010\016-\037]/)) fail(ENVIRON["NOT_TEXT"])
     if (NR == 1) {
         if (substr($0, 1, 3) == "\357\273\277") $0 = substr($0, 4)
         if (mark == "") mark = guess($0)
@@ -384,15 +500,23 @@ BEGIN { mark = ENVIRON["DELIMITER"] == "tab" ? "\t" : ENVIRON["DELIMITER"] }
 
 END {
     if (failed) exit 1
-    if (open_record) fail("a quote that opens on line " opened_at " of " ENVIRON["NAME"] " is never closed")
-    if (!columns) fail(ENVIRON["NAME"] " has no header line")
+    if (open_record) fail(said("a quote that opens on line " opened_at " of " ENVIRON["NAME"] " is never closed", ENVIRON["NAME"] " 第 " opened_at " 行的引号没有闭合"))
+    if (!columns) fail(said(ENVIRON["NAME"] " has no header line", ENVIRON["NAME"] " 没有表头"))
     print ENVIRON["NAME"] said(": " counted(rows + 0, "row") ", " counted(columns, "column") " (" names() ")", "：" rows + 0 " 行，" columns " 列（" names() "）")
     if (translated != "") print said("Read: " translated ".", "按以下对应读取：" translated "。")
     if (uneven == 1) print said("Note: row " first_uneven " has more or fewer fields than the header.", "注意：第 " first_uneven " 行的字段数与表头不一致。")
     else if (uneven) print said("Note: " uneven " rows have more or fewer fields than the header; the first is row " first_uneven ".", "注意：有 " uneven " 行的字段数与表头不一致，第一处是第 " first_uneven " 行。")
     if (!rows) { print said("There is a header and no row.", "只有表头，没有数据行。"); exit 0 }
     in_order()
-    for (i = 1; i <= columns; i++) if (numbers[i] && !words[i]) { numeric[i] = 1; numeric_count++ }
+    for (i = 1; i <= columns; i++) if (numbers[i] && !words[i]) {
+        decide_style(i)
+        if (!(i in clash_one) && long[i] == "") { numeric[i] = 1; numeric_count++ }
+    }
+    if (only && !numeric[only] && !words[only]) {
+        if (only in clash_one) fail(said("the column \"" header[only] "\" cannot be added up: \"" clash_one[only] "\" and \"" clash_other[only] "\" are written in two ways", "“" header[only] "”列无法求和：“" clash_one[only] "”与“" clash_other[only] "”的写法不一致"))
+        if (long[only] != "") fail(said("the column \"" header[only] "\" cannot be added up exactly: \"" long[only] "\" has more than 15 digits", "“" header[only] "”列无法精确求和：“" long[only] "”超过 15 位"))
+        fail(said("the column \"" header[only] "\" is empty", "“" header[only] "”列是空的"))
+    }
     if (only && !numeric[only]) fail(said("the column \"" header[only] "\" is not numeric: it holds \"" first_word[only] "\"", "“" header[only] "”列不全是数字：其中有“" first_word[only] "”"))
     if (groups) {
         for (i = 1; i <= groups; i++) group_title = group_title (i > 1 ? " / " : "") header[key[i]]
@@ -438,8 +562,19 @@ END {
     for (i = 1; i <= columns; i++) if (missing[i]) gaps = gaps (gaps == "" ? "" : ", ") header[i] " " missing[i]
     if (gaps != "") { print ""; print said("Missing values: " gaps ".", "缺失值：" gaps "。") }
     as_numbers = ""
-    for (i = 1; i <= columns; i++) if (numeric[i] && first_read[i] != "" && (!only || i == only)) as_numbers = as_numbers (as_numbers == "" ? "" : ", ") header[i] said(" (\"" first_read[i] "\" as " first_meant[i] ")", "（“" first_read[i] "”读作 " first_meant[i] "）")
+    for (i = 1; i <= columns; i++) if (numeric[i] && first_read[i] != "" && (!only || i == only)) as_numbers = as_numbers (as_numbers == "" ? "" : ", ") header[i] said(" (\"" first_read[i] "\" as " meant(first_read[i], decimal_comma[i]) ")", "（“" first_read[i] "”读作 " meant(first_read[i], decimal_comma[i]) "）")
     if (as_numbers != "") print said("Read as numbers: " as_numbers ".", "按数字读取：" as_numbers "。")
+    clashes = exact = about = spaced = ""
+    for (i = 1; i <= columns; i++) {
+        if (i in clash_one && !words[i]) clashes = clashes (clashes == "" ? "" : ", ") header[i] said(" (\"" clash_one[i] "\" and \"" clash_other[i] "\")", "（“" clash_one[i] "”与“" clash_other[i] "”）")
+        else if (long[i] != "" && !words[i]) exact = exact (exact == "" ? "" : ", ") header[i] said(" (\"" long[i] "\")", "（“" long[i] "”）")
+        if (rounded[i]) about = about (about == "" ? "" : ", ") header[i]
+        if (first_spaced[i] != "" && !numbers[i]) spaced = spaced (spaced == "" ? "" : ", ") header[i] said(" (such as \"" first_spaced[i] "\")", "（例如“" first_spaced[i] "”）")
+    }
+    if (clashes != "") print said("Not read as numbers, for they are written in two ways: " clashes ".", "未按数字读取，因为同一列有两种写法：" clashes "。")
+    if (exact != "") print said("Not summed, for more than 15 digits cannot be added exactly: " exact ".", "未求和，因为超过 15 位的数字无法精确相加：" exact "。")
+    if (about != "") print said("Rounded, for sums above 15 digits are not exact: " about ".", "已四舍五入，因为超过 15 位的总和不精确：" about "。")
+    if (spaced != "") print said("Not read as numbers, for there are blanks or apostrophes in them: " spaced ".", "未按数字读取，因为其中有空格或撇号：" spaced "。")
     mixed = ""
     for (i = 1; i <= columns; i++) if (numbers[i] && words[i]) mixed = mixed (mixed == "" ? "" : ", ") header[i] said(" (such as \"" first_word[i] "\")", "（例如“" first_word[i] "”）")
     if (mixed != "") print said("Not summed, for they hold words as well as numbers: " mixed ".", "未求和，因为其中既有数字也有文字：" mixed "。")

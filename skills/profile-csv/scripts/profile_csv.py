@@ -13,8 +13,39 @@ import os
 import re
 import sys
 
-# $300, 1,234.50, 1,5 and 12%: numbers to a person, text to most programs.
-WRITTEN = re.compile(r"[-+]?[$€£¥\uffe5]?\s?(\d{1,3}(,\d{3})+(\.\d+)?|\d+([.,]\d+)?)\s?[%$€£¥]?")
+# $300, 1,234.50, 1.234,50, 1,5 and 12%: numbers to a person, text to most programs.
+WRITTEN = re.compile(
+    r"[-+]?([$€£¥\uffe5]?)\s?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:[.,]\d+)?)\s?([%$€£¥\uffe5]?)"
+)
+
+
+def way_of_writing(value):
+    """What the comma of a number is, and its currency; an empty word where it does not say."""
+    found = WRITTEN.fullmatch(value.strip())
+    if not found:
+        return "", ""
+    before, digits, after = found.groups()
+    mark = (before or after).replace("\uffe5", "¥")
+    if re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", digits):
+        return "thousands", mark
+    if "," in digits or digits.count(".") > 1:
+        return "decimal", mark
+    if "." in digits and not re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", digits):
+        return "thousands", mark
+    return "", mark
+
+
+def two_ways(values):
+    """Two values of a column of which the comma, or the currency, is not the same; or nothing."""
+    commas, marks = {}, {}
+    for value in values:
+        comma, mark = way_of_writing(value)
+        for known, word in ((commas, comma), (marks, mark)):
+            if word:
+                known.setdefault(word, value.strip())
+            if len(known) == 2:
+                return list(known.values())
+    return None
 
 
 def kind(value):
@@ -40,7 +71,8 @@ def profile_column(name, values):
     empty = kinds.pop("empty", 0)
     present = [value.strip() for value in values if value.strip()]
     if set(kinds) <= {"integer", "number"} and kinds:
-        numbers = [float(value) for value in present]
+        # A whole number stays one: a float is exact up to 9007199254740992.
+        numbers = [int(value) if kind(value) == "integer" else float(value) for value in present]
         low, high = min(numbers), max(numbers)
     else:
         low, high = min(present, default=None), max(present, default=None)
@@ -53,11 +85,16 @@ def profile_column(name, values):
         "min": low,
         "max": high,
         "most_frequent": [{"value": value, "count": count} for value, count in common],
+        "two_ways": two_ways(dict.fromkeys(present)),
     }
 
 
 def plural(count, word):
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def shown_number(number):
+    return str(number) if isinstance(number, int) else f"{number:.15g}"
 
 
 class English:
@@ -104,7 +141,22 @@ class English:
         return f"- {name}: {kinds}, {plural(distinct, 'distinct value')}"
 
     def between(self, low, high):
-        return f", from {low:g} to {high:g}"
+        return f", from {shown_number(low)} to {shown_number(high)}"
+
+    def two_ways(self, name, one, other):
+        return f"{name} writes numbers in two ways: \"{one}\" and \"{other}\"."
+
+    def missing(self, file):
+        return f"there is no file {file}"
+
+    def not_text(self, file):
+        return f"{file} is not UTF-8 text; save it as UTF-8 first (in Excel: \"CSV UTF-8\")"
+
+    def unreadable(self, file, error):
+        return f"cannot read {file}: {error}"
+
+    def delimiter(self):
+        return "the delimiter is one character, or the word tab"
 
     def most_often(self, value, times):
         return f", most often \"{value}\" ({times:,} times)"
@@ -154,7 +206,22 @@ class Chinese:
         return f"- {name}：{kinds}，{distinct:,} 个不同的值"
 
     def between(self, low, high):
-        return f"，从 {low:g} 到 {high:g}"
+        return f"，从 {shown_number(low)} 到 {shown_number(high)}"
+
+    def two_ways(self, name, one, other):
+        return f"{name} 中的数字有两种写法：“{one}”与“{other}”。"
+
+    def missing(self, file):
+        return f"没有文件 {file}"
+
+    def not_text(self, file):
+        return f"{file} 不是 UTF-8 文本；请先另存为 UTF-8（Excel 中选“CSV UTF-8”）"
+
+    def unreadable(self, file, error):
+        return f"无法读取 {file}：{error}"
+
+    def delimiter(self):
+        return "分隔符是一个字符，或单词 tab"
 
     def most_often(self, value, times):
         return f"，最常见的是“{value}”（{times:,} 次）"
@@ -179,6 +246,8 @@ def worries(report, words):
         if kinds.get("number as text"):
             odd = next((it["value"] for it in column["most_frequent"] if kind(it["value"]) == "number as text"), "")
             found.append((kinds["number as text"], words.as_text(name, kinds["number as text"], odd)))
+        if column["two_ways"]:
+            found.append((rows, words.two_ways(name, *column["two_ways"])))
         if column["distinct"] == 1 and rows > 1:
             found.append((0, words.constant(name, column["most_frequent"][0]["value"])))
     if report["ragged_rows"]:
@@ -223,17 +292,35 @@ def main():
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the sentences")
     options = parser.parse_args()
+    words = Chinese() if options.lang == "zh" else English()
+    if options.delimiter == "tab":
+        options.delimiter = "\t"
+    if options.delimiter is not None and len(options.delimiter) != 1:
+        print(words.delimiter(), file=sys.stderr)
+        return 2
     shown = options.file
     project = os.environ.get("WORKSPACE_DIR", "")
     if project and shown.startswith(project + os.sep):
         shown = shown[len(project) + 1 :]
+    elif "/stage/given/" in shown:
+        shown = os.path.basename(shown)
     # A script of a skill starts in a directory of its own; the project is elsewhere.
     workspace = os.path.join(os.environ.get("WORKSPACE_DIR", ""), options.file)
     if not os.path.exists(options.file) and os.path.exists(workspace):
         options.file = workspace
+    if not os.path.exists(options.file):
+        print(words.missing(shown), file=sys.stderr)
+        return 1
     try:
+        with open(options.file, "rb") as source:
+            # UTF-16 and binary files have zero bytes.
+            if any(b"\0" in part for part in iter(lambda: source.read(1 << 20), b"")):
+                raise UnicodeError
         with open(options.file, newline="", encoding="utf-8-sig") as source:
             sample = source.read(64 * 1024)
+            # In a first line control characters are those of a binary file.
+            if re.search(r"[\x01-\x08\x0e-\x1f]", sample.split("\n", 1)[0]):
+                raise UnicodeError
             source.seek(0)
             delimiter = options.delimiter
             if delimiter is None:
@@ -244,8 +331,14 @@ def main():
             reader = csv.reader(source, delimiter=delimiter)
             header = next(reader, [])
             rows = list(itertools.islice(reader, options.rows))
-    except (OSError, UnicodeDecodeError) as error:
-        print(f"cannot read {options.file}: {error}", file=sys.stderr)
+    except UnicodeError:
+        print(words.not_text(shown), file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(words.unreadable(shown, error.strerror), file=sys.stderr)
+        return 1
+    except csv.Error as error:
+        print(words.unreadable(shown, error), file=sys.stderr)
         return 1
     width = len(header)
     columns = [
@@ -263,7 +356,7 @@ def main():
         json.dump(report, sys.stdout, indent=2, ensure_ascii=False)
         print()
     else:
-        print(sentences(report, shown, Chinese() if options.lang == "zh" else English()))
+        print(sentences(report, shown, words))
     return 0
 
 

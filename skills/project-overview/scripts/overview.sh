@@ -44,11 +44,11 @@ case $wanted in
         [ -d "$folder" ] || folder=$wanted
         ;;
 esac
-[ -d "$folder" ] || fail "there is no folder $wanted"
-cd "$folder" 2>/dev/null || fail "$wanted cannot be opened"
+[ -d "$folder" ] || fail "$(said "there is no folder $wanted" "没有文件夹 $wanted")"
+cd "$folder" 2>/dev/null || fail "$(said "$wanted cannot be opened" "无法打开 $wanted")"
 
 limit=20000
-work=$(mktemp -d "${TMPDIR:-/tmp}/overview.XXXXXX") || fail "no place for a temporary file"
+work=$(mktemp -d "${TMPDIR:-/tmp}/overview.XXXXXX") || fail "$(said "no place for a temporary file" "无法创建临时文件")"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
@@ -124,7 +124,7 @@ awk -F/ '
 # xargs splits at blanks and quotes: one file a call through the shell keeps every name whole, but a
 # process a file is too slow, so plain names go in bulk and the rest is counted as files only.
 grep -v '^other' "$work/languages" | cut -f 2- >"$work/readable" || true
-grep -v "[^A-Za-z0-9_./@+=,:%~-]" "$work/readable" >"$work/plain" || true
+awk '!/[][ \t"\047\\*?(){}|&;<>$`!#^]/' "$work/readable" >"$work/plain" || true
 if [ -s "$work/plain" ]; then
     xargs sh -c '
         find "$@" -prune -type f -size -4096 -print
@@ -146,13 +146,14 @@ awk -F '\t' '
         if (files["other"]) printf "-2\t%d\tother\n", files["other"]
     }
 ' "$work/counted" "$work/languages" | sort -t "$(printf '\t')" -k 1,1nr -k 2,2nr -k 3,3 | awk -F '\t' '
+    function files(number) { return zh ? "个文件" : (number == 1 ? "file" : "files") }
     BEGIN { zh = ENVIRON["SPOKEN"] == "zh" }
-    $1 == -1 { note = zh ? "  有 " $2 " 个文件没有数行（太大或文件名特殊）" : "  lines of " $2 " files were not counted (large, or unusual names)"; next }
-    $1 == -2 { printf "  %-18s %6d %s\n", zh ? "其他" : "other", $2, zh ? "个文件" : "files"; next }
-    ++shown <= 15 { printf "  %-18s %6d %s %9d %s\n", $3, $2, zh ? "个文件" : "files", $1, zh ? "行" : "lines"; next }
+    $1 == -1 { note = zh ? "  有 " $2 " 个文件没有数行（太大或文件名特殊）" : "  lines of " $2 ($2 == 1 ? " file" : " files") " were not counted (large, or unusual names)"; next }
+    $1 == -2 { printf "  %-18s %6d %s\n", zh ? "其他" : "other", $2, files($2); next }
+    ++shown <= 15 { printf "  %-18s %6d %s%s %9d %s\n", $3, $2, files($2), !zh && $2 == 1 ? " " : "", $1, zh ? "行" : ($1 == 1 ? "line" : "lines"); next }
     { more++ }
     END {
-        if (more) printf zh ? "  还有 %d 种语言\n" : "  and %d more languages\n", more
+        if (more) printf zh ? "  还有 %d 种语言\n" : (more == 1 ? "  and %d more language\n" : "  and %d more languages\n"), more
         if (note != "") print note
     }
 '

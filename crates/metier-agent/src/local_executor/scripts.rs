@@ -113,8 +113,10 @@ impl PreparedScript {
                 Ok(self.describe(&outcome, &results))
             }
             Err(error) => {
-                let message = format!("{error} [{}]", error.code());
-                Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
+                let (code, detail) = (error.failure_code(), error.code());
+                let detail =
+                    if detail == code.as_str() { String::new() } else { format!(" [{detail}]") };
+                Err(ToolFailure::new(code, format!("{error}{detail}")).with_help(error.help()))
             }
         });
         let answer = results.filter("run_script", answer);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use metier::agent::{AskDetails, Op, ScriptTerms};
-use metier::policy::{Answer, AskEvent, AskListener, Asks, PendingAsk};
+use metier::policy::{Answer, AskEvent, AskListener, Asks, PendingAsk, Request};
 use metier::sandbox::NetworkAccess;
 use metier::skill::Source;
 
@@ -71,7 +71,7 @@ impl Terminal {
             }
         }
         let is_script = about.script.is_some();
-        let keys = question_keys(is_script, ask.request.skill.is_some());
+        let keys = question_keys(is_script, &ask.request);
         loop {
             let answer = match self.line(&keys, ask) {
                 Ok(answer) => answer,
@@ -169,16 +169,20 @@ enum TerminalAnswer {
 }
 
 /// What can be typed at a question.
-fn question_keys(is_script: bool, has_skill: bool) -> String {
-    let always = match (is_script, has_skill) {
-        (true, _) => {
-            "[a]lways for exactly this, always for this [s]cript with any arguments (`a 8h`, `s 8h`: for \
-             eight hours)"
-        }
-        (false, true) => "[a]lways for this content (`a 8h`: for eight hours)",
-        (false, false) => "[a]lways for this target (`a 8h`: for eight hours)",
+fn question_keys(is_script: bool, request: &Request) -> String {
+    let has_skill = request.skill.is_some();
+    let (always, example) = match (is_script, has_skill) {
+        (true, _) => (
+            "[a]lways for exactly this, always for this [s]cript with any arguments",
+            "`a 8h`, `s 8h`: for eight hours",
+        ),
+        (false, true) => ("[a]lways for this content", "`a 8h`: for eight hours"),
+        (false, false) => ("[a]lways for this target", "`a 8h`: for eight hours"),
     };
-    format!("[y]es once, {always}, [n]o (`n because ...`), [e]xplain:")
+    let place =
+        if request.always_holds_everywhere() { "in every folder" } else { "in this folder" };
+    let until = if has_skill { ", until the skill changes" } else { "" };
+    format!("[y]es once, {always} ({place}{until}; {example}), [n]o (`n because ...`), [e]xplain:")
 }
 
 fn unknown_key(typed: &str, is_script: bool) -> String {

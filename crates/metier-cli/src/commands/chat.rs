@@ -65,7 +65,15 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
                 };
                 continue;
             }
-            None => line,
+            None => {
+                // A slip is no request: a turn of the model would be spent on it.
+                if let Some(error) = chat_command::mistyped(&line, &metier) {
+                    exit = error.exit;
+                    print_error(&error, json).map_err(|error| not_written(&error))?;
+                    continue;
+                }
+                line
+            }
         };
         match chat.send(&request) {
             Ok(run) => {

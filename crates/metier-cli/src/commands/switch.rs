@@ -67,13 +67,15 @@ pub(crate) fn run(
     let counts = Some(entry.id()).filter(|id| *id != asked_for).map(|id| id.to_string());
     let id = asked_for.to_string();
     let scope = scope.chosen().unwrap_or(Scope::User);
+    // What was shadowed gives way to no one.
+    let was_used = scan.index.find(asked_for.name.as_str()).is_some_and(|it| it.id() == asked_for);
     let file = context.metier.config_target(scope)?;
     let asked = wanted == SkillSwitch::On;
     let changed = context.metier.switch_skill(scope, &id, asked)?;
     // Another writer may have been at work too: what counts is what the files say now.
     let after = Context::new(global)?;
     let enabled = after.metier.settings().is_skill_enabled(&id);
-    let takes_over = if enabled || counts.is_some() {
+    let takes_over = if enabled || counts.is_some() || !was_used {
         None
     } else {
         let scan = after.finding(find_args).skills();

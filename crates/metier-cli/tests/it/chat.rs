@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
+use crate::run::piped;
 use crate::run_server::{Answer, DIALECTS, Server};
-use crate::run_support::{answer, call, events_in, holds_scripts, of_type, project, runs, select};
+use crate::run_support::{
+    answer, call, events_in, holds_scripts, of_type, project, runs, scripted, select,
+};
 use crate::support::METIER;
 
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -371,4 +374,24 @@ fn ctrl_c_at_the_prompt_discards_the_line_and_twice_ends_the_session() {
     terminal.until("press Ctrl-C again", 2);
     let (seen, code) = terminal.end_by("\u{3}");
     assert_eq!(code, 130, "{seen}");
+}
+
+#[test]
+fn a_slip_in_a_command_is_no_request() {
+    let home = project();
+    let model = scripted(&home, &json!([answer("a turn")]));
+    for (line, meant) in [("/modle router", "/model"), ("/hlep", "/help"), ("/skils", "/skills")] {
+        let output = piped(&home, &["chat", "--model", model], &format!("{line}\n"));
+        assert_eq!(output.code, 2, "{line}: {output:?}");
+        assert!(output.stderr.contains(&format!("did you mean `{meant}`?")), "{line}: {output:?}");
+        assert!(!output.stdout.contains("a turn"), "{line}: {output:?}");
+    }
+    for line in ["/tmp is full", "what is /modle?"] {
+        let output = piped(&home, &["chat", "--model", model], &format!("{line}\n"));
+        assert!(output.stdout.contains("a turn"), "{line}: {output:?}");
+    }
+    // A skill of that name is one.
+    home.skill("home/.agents/skills/modle", "modle", "Makes a modle.");
+    let output = piped(&home, &["chat", "--model", model], "/modle\n");
+    assert!(!output.stderr.contains("did you mean"), "{output:?}");
 }

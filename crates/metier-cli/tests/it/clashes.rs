@@ -153,6 +153,9 @@ fn a_skill_that_is_off_gives_way_and_disable_says_to_which() {
     to switch it on again: metier enable project:csv-summary
     user:csv-summary is used instead from now on
     ");
+    let elsewhere = three();
+    let output = run(&elsewhere, &["disable", "user:csv-summary"]);
+    assert!(!output.stderr.contains("is used instead"), "it was not used before: {output:?}");
     let listing = json(&home, &["list", "--json"]);
     assert_eq!(entry(&listing, "user:csv-summary")["enabled"], true);
     let conflict = &listing["report"]["conflicts"][0]["shadowed"];

@@ -213,6 +213,76 @@ fn keys_and_links_are_never_given() {
 }
 
 #[test]
+fn a_file_of_an_option_is_not_given_round_the_floor_and_the_rules() {
+    const SECRET: &str = "SECRET-4711";
+    let home = project();
+    for place in ["home/.ssh/id_rsa", "home/private/a.txt", "home/.env"] {
+        home.write(place, format!("{SECRET}\n"));
+    }
+    home.write("home/notes.txt", "honest\n");
+    let rules = json!({"permissions": [{"permission": "read_file", "pattern": "~/private/*", "effect": "deny"}]});
+    home.write("home/.agent/config.json", rules.to_string());
+    symlink(home.home().join(".ssh/id_rsa"), home.project().join("inner.txt")).expect("a link");
+    symlink(home.home().join("notes.txt"), home.project().join("outer.txt")).expect("a link");
+    symlink(home.home().join(".ssh"), home.project().join("docs")).expect("a link");
+    symlink(home.home().join(".ssh/id_rsa"), home.home().join("linked.txt")).expect("a link");
+    let model = scripted(&home, &json!([answer("the end")]));
+    let setups = || {
+        let runs = home.home().join(".local/state/metier/runs");
+        let files = if runs.exists() { crate::support::files_below(&runs) } else { Vec::new() };
+        let texts = files.iter().map(|file| std::fs::read(runs.join(file)).unwrap_or_default());
+        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect::<Vec<_>>().join("\n")
+    };
+    let key = home.home().join(".ssh/id_rsa");
+    for file in [
+        "inner.txt",
+        "docs/id_rsa",
+        "outer.txt",
+        "~/.ssh/id_rsa",
+        "~/.ssh/../.ssh/id_rsa",
+        "~/linked.txt",
+        "../home/.env",
+        "~/private/a.txt",
+        key.to_str().expect("a text"),
+    ] {
+        for agent in [&[][..], &["--agent", "read-only"]] {
+            let args = [&["run", "--yes", "--model", model, "--file", file][..], agent, &["look"]];
+            let output = run(&home, &args.concat());
+            assert_eq!(output.code, 3, "{file}: {output:?}");
+            assert!(
+                output.stderr.contains("cannot be given") || output.stderr.contains("leads out of"),
+                "{output:?}"
+            );
+            assert!(!setups().contains(SECRET), "{file} is in the record");
+        }
+    }
+    for file in ["~/notes.txt", "../home/notes.txt"] {
+        let output = run(&home, &["run", "--model", model, "--file", file, "look"]);
+        assert_eq!((output.stdout.trim(), output.code), ("the end", 0), "{file}: {output:?}");
+        assert!(setups().contains("honest"), "{file}");
+    }
+}
+
+#[test]
+fn a_path_outside_and_a_file_that_the_floor_keeps_are_refused_by_their_reason() {
+    let home = home_with_tables();
+    let output = run(&home, &["run", "--yes", "read ~/x.csv"]);
+    let shown = format!("{}{}", output.stdout, output.stderr);
+    assert!(!shown.contains("no such file") && !shown.contains("There is no file"), "{output:?}");
+    assert!(shown.contains("--file"), "it says how to give it: {output:?}");
+    if !holds_scripts(&home) {
+        return;
+    }
+    home.write("home/.ssh/k.csv", "region,units\nNorth,10\n");
+    for request in ["summarise ~/.ssh/k.csv", "汇总 ~/.ssh/k.csv"] {
+        let output = run(&home, &["run", "--yes", request]);
+        let shown = format!("{}{}", output.stdout, output.stderr);
+        assert!(shown.contains("place for keys and passwords"), "{request}: {output:?}");
+        assert!(!shown.contains("North"), "{request}: {output:?}");
+    }
+}
+
+#[test]
 fn the_copy_can_only_be_read_and_shows_nothing_beside_it() {
     let home = home_with_tables();
     reading(&home);

@@ -56,3 +56,25 @@ fn words_of_other_tools_do_what_they_do_there_or_say_what_does() {
     let typo = run(&home, &["lits"]);
     assert!(typo.code == 2 && typo.stderr.contains("list"), "{}", typo.stderr);
 }
+
+#[test]
+fn what_other_tools_call_it_leads_to_the_command() {
+    let home = TestHome::new();
+    for (args, said) in [
+        (&["info", "x"][..], "metier inspect NAME"),
+        (&["skills"], "metier list"),
+        (&["version"], "metier --version"),
+        (&["history"], "metier runs"),
+        (&["config", "get", "model"], "`metier config` shows"),
+        (&["run", "--approve", "sha256:00", "hi"], "metier resume RUN --approve DIGEST"),
+        (&["chat", "--approve", "sha256:00"], "metier exec --approve"),
+        (&["new", "con", "-d", "x"], "`con` is the name of a device on Windows"),
+    ] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 2, "{args:?}: {output:?}");
+        assert!(output.stderr.contains(said), "{args:?}: {output:?}");
+        let json = run(&home, &[args, &["--json"]].concat());
+        assert_eq!(json.code, 2, "{json:?}");
+        assert!(json.json()["error"].is_object(), "{json:?}");
+    }
+}

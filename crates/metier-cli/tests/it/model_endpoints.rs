@@ -40,10 +40,12 @@ fn a_key_that_is_refused_is_named_by_its_variable() {
     let server = Server::start(move |_, _| {
         dialect.refuses(401, "invalid_api_key", "Incorrect API key provided: sk-*****", "")
     });
-    let mut model = json!({"provider": "openai", "name": "m", "base_url": server.url()});
+    let url = server.url();
+    let mut model = json!({"provider": "openai", "name": "m"});
     home.write("home/.agent/config.json", json!({ "model": model }).to_string());
     let run = |home: &TestHome, variable: &str| {
         let mut command = home.command(METIER);
+        command.env("OPENAI_BASE_URL", &url);
         command.env(variable, "sk-a-wrong-key-4711").args(["run", "hello"]);
         TestHome::finish(&mut command)
     };
@@ -61,6 +63,49 @@ fn a_key_that_is_refused_is_named_by_its_variable() {
     let output = run(&home, "MY_KEY");
     assert!(output.stderr.contains("the key is the one in MY_KEY"), "{output:?}");
     assert!(!output.stderr.contains("4711"), "{output:?}");
+}
+
+#[test]
+fn a_key_that_no_setting_names_goes_only_where_it_is_meant_for() {
+    const KEY: &str = "sk-of-the-provider-4711";
+    for (dialect, provider, variable, address) in [
+        (Dialect::OpenAi, "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        (Dialect::Anthropic, "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    ] {
+        let home = project();
+        let server = Server::start(move |_, _| dialect.decides(&answer("hello")));
+        let url = server.url();
+        let mut model = json!({"provider": provider, "name": "m", "base_url": url});
+        let run = |model: &serde_json::Value, env: &[(&str, &str)], args: &[&str]| {
+            home.write("home/.agent/config.json", json!({ "model": model }).to_string());
+            let mut command = home.command(METIER);
+            command.env(variable, KEY).envs(env.iter().copied()).args(args);
+            TestHome::finish(&mut command)
+        };
+        let sent = || {
+            let asked = server.asked();
+            asked.last().expect("a request").headers.values().any(|value| value.contains(KEY))
+        };
+        // For an address in the settings it has to be named there.
+        let output = run(&model, &[], &["run", "hi"]);
+        assert_eq!((output.code, sent()), (0, false), "{output:?}");
+        // The environment of the address does not make it the provider's.
+        run(&model, &[(address, &url)], &["run", "hi"]);
+        assert!(!sent(), "{provider}");
+        let listed = run(&model, &[], &["models"]);
+        assert!(!listed.stdout.contains(&format!("{variable} (set)")), "{listed:?}");
+        model["key_env"] = json!(variable);
+        assert_eq!(run(&model, &[], &["run", "hi"]).code, 0);
+        assert!(sent(), "{provider}: it is named");
+        // Key and address of one environment belong together.
+        let model = json!({"provider": provider, "name": "m"});
+        assert_eq!(run(&model, &[(address, &url)], &["run", "hi"]).code, 0);
+        assert!(sent(), "{provider}: of one environment");
+        // Nothing listens there; the message says that the key stayed here.
+        let far = [(address, "http://192.0.2.1:9/v1"), ("METIER_UNUSED", "")];
+        let listed = run(&model, &far, &["models"]);
+        assert!(!listed.stdout.contains(&format!("{variable} (set)")), "{listed:?}");
+    }
 }
 
 #[test]

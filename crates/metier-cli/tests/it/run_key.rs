@@ -28,7 +28,8 @@ enum KeySource {
 fn configure(home: &TestHome, server: &Server, source: KeySource) {
     let mut model = json!({"provider": "openai", "name": "test-model", "base_url": server.url()});
     match source {
-        KeySource::Usual => {}
+        // For a server of one's own it has to be named, too.
+        KeySource::Usual => model["key_env"] = json!("OPENAI_API_KEY"),
         KeySource::Named => model["key_env"] = json!("MY_OWN_VARIABLE"),
         KeySource::Printed => {
             // Some stores print notes after the key.

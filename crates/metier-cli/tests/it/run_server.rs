@@ -196,8 +196,17 @@ pub(crate) fn function_of(text: &str) -> Option<(String, String)> {
     Some((kind, Value::Object(action).to_string()))
 }
 
-/// Runs the binary with the key in its environment.
+/// Runs the binary with the key in its environment, and named for the user's server.
 pub(crate) fn run_keyed(home: &TestHome, args: &[&str]) -> Output {
+    let file = home.home().join(".agent/config.json");
+    let config = std::fs::read_to_string(&file).unwrap_or_default();
+    let config = serde_json::from_str::<Value>(&config).ok();
+    if let Some(mut config) = config.filter(|it| it["model"]["base_url"].is_string()) {
+        let is_anthropic = config["model"]["provider"] == "anthropic";
+        config["model"]["key_env"] =
+            json!(if is_anthropic { "ANTHROPIC_API_KEY" } else { "OPENAI_API_KEY" });
+        std::fs::write(&file, config.to_string()).expect("a configuration");
+    }
     let mut command = home.command(METIER);
     for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
         command.env(name, CANARY);

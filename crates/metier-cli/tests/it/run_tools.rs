@@ -310,7 +310,7 @@ fn a_script_that_changed_after_the_decision_does_not_run() {
     let (_, call) = session.judged(&[]).expect("a decision");
     session.home.write("home/.agents/skills/work/scripts/run.sh", "echo changed\n");
     let failure = session.run(&call).expect_err("changed");
-    assert!(failure.message.contains("skill-changed"), "{}", failure.message);
+    assert_eq!(failure.code, FailureCode::Changed, "{}", failure.message);
 }
 
 #[test]

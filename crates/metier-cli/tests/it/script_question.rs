@@ -8,7 +8,7 @@ use crate::run_support::{
     answer, events, holds_scripts, of_type, project, run_scripted, script, scripted, select,
 };
 use crate::run_terminal::Terminal;
-use crate::support::run;
+use crate::support::{run, run_in};
 
 const QUESTION: &str = "[e]xplain:";
 const SKILL: &str = "home/.agents/skills/count";
@@ -103,6 +103,76 @@ fn always_for_this_script_holds_for_all_arguments_until_the_skill_changes() {
         let (seen, asked, _) = ask(&home, &way, &["n no\n"]).expect("a terminal");
         assert_eq!(asked, 1, "another content is asked about: {seen}");
     }
+}
+
+#[test]
+fn the_question_says_where_an_always_holds_and_it_holds_there() {
+    for (skill, place, elsewhere) in [
+        ("home/.agents/skills", "in every folder", 0),
+        ("project/.agent/skills", "in this folder", 1),
+    ] {
+        for key in ["a\n", "s\n"] {
+            let home = counting();
+            if !holds_scripts(&home) {
+                return;
+            }
+            for folder in [skill, "other/.agent/skills"] {
+                // The same skill, byte by byte, in another project.
+                if folder.starts_with("home") || skill.starts_with("project") {
+                    home.write(
+                        &format!("{folder}/say/SKILL.md"),
+                        "---\nname: say\ndescription: Says a word.\n---\n# Say\n",
+                    );
+                    home.write(&format!("{folder}/say/scripts/say.sh"), "echo said\n");
+                }
+            }
+            home.write("other/a.txt", "other\n");
+            let other = home.path().join("other");
+            let other = other.to_str().expect("a text");
+            for folder in ["project", "other"] {
+                run_in(&home, folder, &["trust", "--yes"]);
+            }
+            let words = ["exec", "say", "scripts/say.sh"];
+            let Some((seen, asked, code)) = at_terminal(&home, &words, &[key]) else { return };
+            assert_eq!((asked, code), (1, 0), "{seen}");
+            assert!(seen.replace("\r\n", "").contains(place), "{seen}");
+            let (seen, asked, _) = at_terminal(&home, &words, &[]).expect("a terminal");
+            assert_eq!(asked, 0, "{seen}");
+            let words = [&["-C", other][..], &words].concat();
+            let code = run(&home, &words).code;
+            assert_eq!(code, if elsewhere == 0 { 0 } else { 3 }, "{skill} {key}");
+            let listed = run(&home, &["permissions"]).stdout;
+            assert_eq!(listed.contains("everywhere"), elsewhere == 0, "{listed}");
+        }
+    }
+}
+
+#[test]
+fn a_script_that_changes_while_it_is_asked_about_is_changed() {
+    let home = counting();
+    if !holds_scripts(&home) {
+        return;
+    }
+    for key in ["y\n", "a\n"] {
+        let words = ["exec", "count", "scripts/count.sh"];
+        let Some(mut terminal) = Terminal::start(&home, &words) else { return };
+        terminal.until(QUESTION, 1);
+        home.write(&format!("{SKILL}/scripts/count.sh"), format!("echo changed {key}"));
+        terminal.types(key);
+        let (seen, code) = terminal.end();
+        assert_eq!(code, 1, "{seen}");
+        assert!(seen.contains("changed after it was approved"), "{seen}");
+    }
+    let way = ways(&home, "table.csv").remove(0);
+    let words: Vec<&str> = way.iter().map(String::as_str).collect();
+    let Some(mut terminal) = Terminal::start(&home, &words) else { return };
+    terminal.until(QUESTION, 1);
+    home.write(&format!("{SKILL}/scripts/count.sh"), "echo changed again\n");
+    terminal.types("y\n");
+    terminal.end();
+    let events = events(&home);
+    let last = of_type(&events, "action.finished").last().expect("a script").to_string();
+    assert!(last.contains("\"Changed\"") && !last.contains("skill-changed"), "{last}");
 }
 
 #[test]

@@ -409,3 +409,24 @@ fn an_installation_that_fails_ends_no_following() {
     edit(&home);
     assert_eq!(decided(&home)[0], "allow", "it is followed as before");
 }
+
+#[test]
+fn a_skill_that_is_added_to_a_trusted_folder_is_called_new() {
+    let home = TestHome::new();
+    home.skill("project/.agent/skills/old", "old", "An old one.");
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    for (root, below) in [("project", ""), ("project/vendor/other", "vendor/other")] {
+        home.write(
+            &format!("{root}/.agent/skills/new/SKILL.md"),
+            "---\nname: new\ndescription: A new one.\n---\n# New\n",
+        );
+        home.write(&format!("{root}/.agent/skills/new/scripts/a.sh"), "echo a\n");
+        let dir = home.project().join(below);
+        let dir = dir.to_str().expect("a text");
+        let output = run(&home, &["-C", dir, "exec", "--yes", "new", "scripts/a.sh"]);
+        assert_eq!(output.code, 3, "{output:?}");
+        let is_new = output.stderr.contains("it is new in the folder");
+        assert_eq!(is_new, below.is_empty(), "another project has a trust of its own: {output:?}");
+        assert_eq!(is_new, output.stderr.contains("`metier trust` shows it"), "{output:?}");
+    }
+}

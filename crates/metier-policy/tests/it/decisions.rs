@@ -142,6 +142,7 @@ fn a_project_skill_that_is_not_trusted_asks_and_does_not_run() {
     let run = request("run_script project:deploy/scripts/a.sh");
     for (standing, loading, running) in [
         (TrustStatus::Untrusted, Effect::Ask, Effect::Deny),
+        (TrustStatus::Added, Effect::Ask, Effect::Deny),
         (TrustStatus::Changed, Effect::Ask, Effect::Deny),
         (TrustStatus::Followed, Effect::Allow, Effect::Ask),
         (TrustStatus::Trusted, Effect::Allow, Effect::Allow),

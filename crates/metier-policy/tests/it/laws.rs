@@ -89,6 +89,7 @@ fn requests() -> impl Strategy<Value = Request> {
     let standings = select(vec![
         TrustStatus::Trusted,
         TrustStatus::Untrusted,
+        TrustStatus::Added,
         TrustStatus::Followed,
         TrustStatus::Changed,
     ]);

@@ -100,7 +100,7 @@ proptest! {
     fn attribution_can_only_narrow(
         rules in vec(layers(ALL), 0..4), request in requests(), loaded in loaded(),
         skill in select(SKILLS.to_vec()),
-        standing in select(vec![TrustStatus::Trusted, TrustStatus::Untrusted, TrustStatus::Followed, TrustStatus::Changed]),
+        standing in select(vec![TrustStatus::Trusted, TrustStatus::Untrusted, TrustStatus::Added, TrustStatus::Followed, TrustStatus::Changed]),
         preapproval in select(vec![Preapproval::Never, Preapproval::TrustedSkills]),
     ) {
         let attributed = request.clone().acting_for(acting(skill).with_standing(standing));

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use metier_skill::Code;
+use metier_skill::{Code, PathFault, RelPath};
 
 /// Why it was not done.
 #[derive(Debug)]
@@ -75,6 +75,9 @@ impl ManageError {
     pub fn help(&self) -> String {
         match self {
             Self::BadName { suggestion: Some(name), .. } => format!("try `{name}`"),
+            Self::BadName { suggestion: None, name } if is_device(name) => {
+                "choose another name: a skill has to work everywhere".to_owned()
+            }
             Self::BadName { suggestion: None, .. } => {
                 "use lower-case letters, digits and single hyphens, at most 64 characters"
                     .to_owned()
@@ -114,9 +117,21 @@ impl ManageError {
     }
 }
 
+/// Whether a name breaks no rule of skills but that of Windows: `con`, `nul`, `com1`.
+fn is_device(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && RelPath::new(name) == Err(PathFault::Reserved)
+}
+
 impl fmt::Display for ManageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::BadName { name, .. } if is_device(name) => {
+                write!(
+                    f,
+                    "`{name}` is the name of a device on Windows, where no folder can have it"
+                )
+            }
             Self::BadName { name, .. } => write!(
                 f,
                 "`{name}` is not a valid skill name: use lower-case letters, digits and single \

@@ -383,7 +383,7 @@ fn the_overview_tells_what_a_project_is_made_of() {
         assert_eq!(languages[0][0], "Markdown", "{text}");
         assert!(languages.iter().any(|row| row == &rust), "{text}");
         assert!(text.contains("  Cargo.toml\n") && !text.contains("JavaScript"), "{text}");
-        assert!(text.contains("lines of 1 files were not counted"), "{text}");
+        assert!(text.contains("lines of 1 file were not counted"), "{text}");
         assert_eq!(table(&text, "Top folders by number of files:")[0], ["(top", "level)", "3"]);
         let text = printed(&overview(&["src"]));
         assert!(text.starts_with("Folder: src\nFiles: 3\n"), "{text}");

@@ -2,7 +2,9 @@
 //! Any other `/name` calls a skill.
 
 use std::io::Write;
+use std::path::Path;
 
+use metier::skill::nearest;
 use metier::{Chat, Metier};
 
 use crate::error::{CommandError, Result};
@@ -67,6 +69,22 @@ impl ChatCommand {
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         Ok(())
     }
+}
+
+/// The error of a line that begins with nearly a command: `/modle x`. What calls a skill, or begins with a
+/// path, is a request.
+pub(super) fn mistyped(line: &str, metier: &Metier) -> Option<CommandError> {
+    let typed = line.split_whitespace().next()?.strip_prefix('/')?;
+    let meant = nearest(typed, ["help", "skills", "model", "exit", "quit"])?;
+    if meant == typed || metier::fs::exists(&Path::new("/").join(typed)) {
+        return None;
+    }
+    let skills = metier.usable_skills().ok()?;
+    if skills.iter().any(|entry| entry.name().as_str() == typed) {
+        return None;
+    }
+    let message = format!("there is no command `/{}`; did you mean `/{meant}`?", safe(typed));
+    Some(CommandError::usage(message).help("`/help` lists the commands of a chat"))
 }
 
 fn skills(metier: &Metier) -> Result<String> {

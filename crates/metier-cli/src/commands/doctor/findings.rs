@@ -80,7 +80,7 @@ pub(super) fn of_trust(scan: &Scan, trusted: &TrustedFolders) -> Vec<Finding> {
     for entry in scan.index.entries() {
         let status = trust_status(entry, trusted);
         match (status, status.mark()) {
-            (TrustStatus::Untrusted, _) => untrusted.push(entry),
+            (TrustStatus::Untrusted | TrustStatus::Added, _) => untrusted.push(entry),
             (_, Some(mark)) => {
                 let code = Code::SkillTrustChanged;
                 findings.push(Finding::about(entry, code, Severity::Warning, mark));
