@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use metier::agent::Status;
-use metier::skill::nearest;
 use metier::{CancelToken, Metier};
 use serde::Serialize;
 
-use crate::case::{ActionChecks, ActionPattern, Case, Constraints, Expected, TOOLS};
+use crate::case::{Case, Constraints, Expected};
 use crate::error::{EvalError, Result};
 use crate::own_loop::{LoopOptions, LoopSubject};
 use crate::plan::Arm;
 use crate::planning::skills_under_test;
 use crate::subject::EvalSubject;
+use crate::wrong_names::wrong_names;
 
 /// Cases of each kind that a skill needs before its numbers say anything.
 const MIN_CASES: usize = 5;
@@ -139,43 +139,8 @@ fn expects_nothing(case: &Case) -> Option<CaseFinding> {
 }
 
 fn unknown_names(metier: &Metier, case: &Case) -> Vec<CaseFinding> {
-    let scan = metier.skills();
-    let mut found = Vec::new();
-    let expected = &case.expected;
-    let skills = expected.skills.iter().flatten().chain(&expected.not_skills).chain(&case.skill);
-    for skill in skills.filter(|skill| scan.index.find(skill).is_none()) {
-        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-        let help = match nearest(skill, names) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`metier list --all` shows every skill".to_owned(),
-        };
-        found.push(finding(
-            "unknown-skill",
-            case,
-            format!("there is no skill `{skill}` here"),
-            &help,
-        ));
-    }
-    found.dedup();
-    let ActionChecks { must, must_not, order, counts } = &expected.actions;
-    let patterns: Vec<&ActionPattern> = (must.iter().chain(must_not))
-        .chain(order.iter().flat_map(|sequence| &sequence.actions))
-        .chain(counts.iter().map(|count| &count.action))
-        .chain(expected.steps.iter().map(|step| &step.action))
-        .collect();
-    let tools = patterns.iter().filter_map(|pattern| pattern.tool.as_ref());
-    for tool in tools.chain(&case.constraints.forbidden_tools) {
-        if tool.contains(['*', '?']) || TOOLS.contains(&tool.as_str()) {
-            continue;
-        }
-        let help = match nearest(tool, TOOLS) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`metier tools` lists the tools; one of a program's own is not known here"
-                .to_owned(),
-        };
-        found.push(finding("unknown-tool", case, format!("there is no tool `{tool}`"), &help));
-    }
-    found
+    let wrong = wrong_names(&metier.skills(), case).into_iter();
+    wrong.map(|it| finding(it.code, case, it.message, &it.help)).collect()
 }
 
 fn too_few(cases: &[Case]) -> Vec<CaseFinding> {

@@ -4,7 +4,7 @@
 //! chooses the rest. A trial that is an error gets no grading: readers would take a missing rate for zero. It is in
 //! the notes. Nothing is written to disk here; the caller gets paths and texts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -59,6 +59,9 @@ pub struct RunExport<'a> {
     with_skill: Option<Arm>,
     runs: BTreeMap<(usize, &'static str, u32), Value>,
     errors: BTreeMap<&'static str, u64>,
+    /// The trials that have a result, of each side, and the places of their cases.
+    seen: BTreeMap<&'static str, u64>,
+    cases_run: BTreeSet<usize>,
 }
 
 const WITH: &str = "with_skill";
@@ -71,7 +74,16 @@ impl<'a> RunExport<'a> {
         let with_skill = options.with_skill.or(listed.or(plan.arms.last()).copied());
         let places = plan.cases.iter().enumerate().map(|(at, case)| (case.id.as_str(), at));
         let places = places.collect();
-        Self { plan, places, options, with_skill, runs: BTreeMap::new(), errors: BTreeMap::new() }
+        Self {
+            plan,
+            places,
+            options,
+            with_skill,
+            runs: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            cases_run: BTreeSet::new(),
+        }
     }
 
     /// The files of a result. None for an arm that is neither side, for an error, and where nothing is judged.
@@ -85,6 +97,8 @@ impl<'a> RunExport<'a> {
         let Some((place, case)) = place.and_then(|at| Some((at, self.plan.cases.get(at)?))) else {
             return Vec::new();
         };
+        *self.seen.entry(configuration).or_default() += 1;
+        self.cases_run.insert(place);
         if result.error_kind().is_some() {
             *self.errors.entry(configuration).or_default() += 1;
             return Vec::new();
@@ -183,7 +197,7 @@ impl<'a> RunExport<'a> {
             "skill_name": self.plan.skills.keys().next().cloned().unwrap_or_default(),
             "executor_model": self.plan.subject.model,
             "analyzer_model": self.plan.judge.clone().unwrap_or_default(),
-            "evals_run": (1..=self.plan.cases.len()).collect::<Vec<_>>(),
+            "evals_run": self.cases_run.iter().map(|place| place + 1).collect::<Vec<_>>(),
             "runs_per_configuration": self.plan.trials,
         });
         if let Some(path) = &self.options.skill_path {
@@ -192,15 +206,12 @@ impl<'a> RunExport<'a> {
         if let Some(timestamp) = &self.options.timestamp {
             metadata["timestamp"] = json!(timestamp);
         }
-        let notes: Vec<String> = self
-            .errors
-            .iter()
-            .map(|(configuration, count)| {
-                let trials =
-                    crate::report::counted(*count, "trial is an error", "trials are errors");
-                format!("{configuration}: {trials} and not counted")
-            })
-            .collect();
+        let mut notes = self.missing();
+        let errors = self.errors.iter().map(|(configuration, count)| {
+            let trials = crate::report::counted(*count, "trial is an error", "trials are errors");
+            format!("{configuration}: {trials} and not counted")
+        });
+        notes.extend(errors);
         let benchmark = json!({
             "metadata": metadata,
             "runs": self.runs.values().collect::<Vec<_>>(),
@@ -208,6 +219,26 @@ impl<'a> RunExport<'a> {
             "notes": notes,
         });
         file("benchmark.json".to_owned(), &benchmark)
+    }
+
+    /// The sides of which trials have no result: the run did not come to its end.
+    fn missing(&self) -> Vec<String> {
+        let planned = (self.plan.cases.len() as u64).saturating_mul(u64::from(self.plan.trials));
+        let sides = [(WITH, self.with_skill), (WITHOUT, Some(Arm::None))];
+        let sides = sides.into_iter().filter(|(side, arm)| {
+            let is_other = *side == WITHOUT && *arm == self.with_skill;
+            arm.is_some_and(|arm| self.plan.arms.contains(&arm)) && !is_other
+        });
+        let missing = sides.filter_map(|(side, _)| {
+            let seen = self.seen.get(side).copied().unwrap_or_default();
+            (seen < planned).then(|| {
+                let missing = planned - seen;
+                format!(
+                    "{side}: {missing} of {planned} trials have no result: the run is not complete"
+                )
+            })
+        });
+        missing.collect()
     }
 
     fn run_folder(&self, eval: &str, configuration: &str, trial: u32) -> String {

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `case` | one case: what is asked, what is expected, what is allowed |
 //! | `read` | case files, in our format and in others', to cases |
-//! | `check` | what is doubtful about cases |
+//! | `check`, `wrong_names` | what is doubtful about cases |
 //! | `first_file`, `phrases` | a first file of cases, from what a description says |
 //! | `overlap` | skills that are easily taken for each other |
 //! | `plan` | the immutable manifest of a run and the units that it consists of |
@@ -124,6 +124,7 @@ mod trial_folder;
 mod trial_runner;
 mod unit_request;
 mod worker;
+mod wrong_names;
 
 pub use case::{
     ActionChecks, ActionCount, ActionPattern, ActionSequence, ArgumentPattern, Case, CaseOrigin,

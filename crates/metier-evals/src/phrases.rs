@@ -40,7 +40,7 @@ pub(crate) fn phrases(description: &str) -> Vec<String> {
     for quotes in QUOTES {
         rest = without_quoted(&rest, quotes, &mut found);
     }
-    for sentence in rest.split(['.', ';', '。', '；']).map(str::trim) {
+    for sentence in sentences(&rest).into_iter().map(str::trim) {
         let lower = sentence.to_lowercase();
         if lower.is_empty() || NEGATIVE.iter().any(|it| lower.starts_with(it)) {
             continue;
@@ -54,6 +54,25 @@ pub(crate) fn phrases(description: &str) -> Vec<String> {
         }
     }
     found.truncate(MAX_PHRASES);
+    found
+}
+
+/// The sentences of a text. A dot ends one where a blank follows: `.pdf` and `v1.2` are words.
+fn sentences(text: &str) -> Vec<&str> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, ch)) = chars.next() {
+        let is_end = match ch {
+            ';' | '。' | '；' => true,
+            '.' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
+            _ => false,
+        };
+        if is_end {
+            found.push(&text[from..at]);
+            from = at + ch.len_utf8();
+        }
+    }
+    found.push(&text[from..]);
     found
 }
 
@@ -84,5 +103,18 @@ fn add(found: &mut Vec<String>, part: &str) {
     }
     if found.iter().all(|known| !known.eq_ignore_ascii_case(part)) {
         found.push(part.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dot_within_a_word_ends_no_sentence() {
+        let found = phrases("Fills forms. Use when the user works with a .pdf file.");
+        assert_eq!(found, ["Fills forms", "the user works with a .pdf file"]);
+        let found = phrases("Use for upgrades from v1.2.3 or a.b files; old tables。新的表格。");
+        assert_eq!(found, ["upgrades from v1.2.3 or a.b files", "old tables", "新的表格"]);
     }
 }

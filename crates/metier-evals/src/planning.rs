@@ -9,12 +9,13 @@ use metier::Metier;
 use metier::policy::TrustStatus;
 use metier::registry::Scan;
 use metier::skill::text::clip;
-use metier::skill::{Digest, Source, nearest};
+use metier::skill::{Digest, Source};
 
 use crate::case::Case;
 use crate::error::{CaseFault, EvalError, Result};
 use crate::plan::{Arm, EvalPlan, PLAN_FORMAT, SubjectInfo};
 use crate::trial_folder::content;
+use crate::wrong_names::wrong_names;
 
 /// Characters of a command that a message shows.
 const MAX_COMMAND_CHARS: usize = 200;
@@ -111,7 +112,8 @@ pub fn make_plan(
     }
     let mut faults = Vec::new();
     for case in &mut cases {
-        faults.extend(missing_skill(case, scan));
+        let wrong = wrong_names(scan, case).into_iter().filter(|it| it.is_certain);
+        faults.extend(wrong.map(|it| fault(case, it.message, Some(it.help))));
         faults.extend(missing_arm(case, &options.arms));
         let files: Vec<(String, String)> =
             case.files.iter().map(|(to, from)| (to.clone(), from.clone())).collect();
@@ -173,18 +175,6 @@ fn digests(metier: &Metier, scan: &Scan, cases: &[Case]) -> BTreeMap<String, Dig
 
 fn fault(case: &Case, message: String, help: Option<String>) -> CaseFault {
     CaseFault { file: case.origin.file.clone(), line: case.origin.line, column: 1, message, help }
-}
-
-fn missing_skill(case: &Case, scan: &Scan) -> Option<CaseFault> {
-    let expected = &case.expected;
-    let named = expected.skills.iter().flatten().chain(&expected.not_skills).chain(&case.skill);
-    let missing = named.into_iter().find(|name| scan.index.find(name).is_none())?;
-    let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-    let help = match nearest(missing, names) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`metier list --all` shows every skill".to_owned(),
-    };
-    Some(fault(case, format!("there is no skill `{missing}` here"), Some(help)))
 }
 
 fn missing_arm(case: &Case, arms: &[Arm]) -> Option<CaseFault> {

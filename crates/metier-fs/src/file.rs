@@ -217,6 +217,7 @@ pub(crate) enum NewFiles {
 
 /// Replaces the file at `target`, which is no link, whole.
 pub(crate) fn replace(target: &Path, bytes: &[u8], new: NewFiles) -> io::Result<()> {
+    check_replaceable(target)?;
     let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
     let mut builder = tempfile::Builder::new();
@@ -238,8 +239,20 @@ pub(crate) fn replace(target: &Path, bytes: &[u8], new: NewFiles) -> io::Result<
     Ok(())
 }
 
-/// Writes a file that others may read, whole: a project's records. What stands at `path` is replaced, a
-/// link as itself.
+/// An error where something else than a regular file stands at `target`, which a rename would remove: as root, a
+/// device that every program of the machine uses.
+pub(crate) fn check_replaceable(target: &Path) -> io::Result<()> {
+    match entry_kind(target) {
+        None | Some(EntryKind::File) => Ok(()),
+        Some(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "something else than a regular file is there",
+        )),
+    }
+}
+
+/// Writes a file that others may read, whole: a project's records. What stands at `path` is replaced, unless it is no
+/// regular file.
 pub fn replace_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes, NewFiles::ForAll)
 }

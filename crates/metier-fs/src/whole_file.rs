@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::file::check_replaceable;
+
 /// A file that is being written. Dropped without [`WholeFile::finish`], nothing is left of it.
 #[derive(Debug)]
 pub struct WholeFile {
@@ -17,6 +19,11 @@ impl WholeFile {
     pub fn create(target: &Path) -> io::Result<Self> {
         let parent =
             target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !parent.exists() {
+            // The error of the system names a file that no one asked for.
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its folder is missing"));
+        }
+        check_replaceable(target)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".metier-");
         #[cfg(unix)]
@@ -46,8 +53,9 @@ impl WholeFile {
         self.file.path()
     }
 
-    /// Puts the file in its place, over what stands there.
+    /// Puts the file in its place, over the regular file that stands there.
     pub fn finish(self) -> io::Result<()> {
+        check_replaceable(&self.target)?;
         self.file.as_file().sync_data()?;
         self.file.persist(&self.target).map_err(|error| error.error)?;
         Ok(())
@@ -91,5 +99,43 @@ mod tests {
         assert!(second.finish_new().is_err());
         drop(WholeFile::create(&target).expect("begins"));
         assert_eq!(crate::read_dir_names(tmp.path()).expect("lists"), ["a.zip"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_a_regular_file_is_replaced() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let real = tmp.path().join("real");
+        std::fs::write(&real, b"kept").expect("writes");
+        let (link, pipe, folder) =
+            (tmp.path().join("link"), tmp.path().join("pipe"), tmp.path().join("folder"));
+        std::os::unix::fs::symlink(&real, &link).expect("links");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .expect("a pipe");
+        std::fs::create_dir(&folder).expect("a folder");
+        for path in [&link, &pipe, &folder] {
+            let before = crate::entry_kind(path);
+            assert!(crate::replace_shared(path, b"new").is_err(), "{}", path.display());
+            assert!(WholeFile::create(path).is_err(), "{}", path.display());
+            let begun = tmp.path().join("begun");
+            let late = WholeFile::create(&begun).expect("begins");
+            std::fs::rename(path, &begun).expect("comes meanwhile");
+            assert!(late.finish().is_err(), "{}", path.display());
+            std::fs::rename(&begun, path).expect("goes back");
+            assert_eq!(crate::entry_kind(path), before);
+        }
+        assert!(crate::write_atomic(&pipe, b"new").is_err());
+        assert_eq!(std::fs::read(&real).expect("reads"), b"kept");
+        crate::replace_shared(&real, b"new").expect("a regular file is replaced");
+        assert!(
+            WholeFile::create(&tmp.path().join("no/a.zip"))
+                .is_err_and(|error| { error.to_string() == "its folder is missing" })
+        );
     }
 }

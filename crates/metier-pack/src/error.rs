@@ -86,6 +86,13 @@ pub enum PackError {
     },
     /// The source has a skill at its top and others in folders.
     TwoLayouts(String),
+    /// Several skills were to be packed into an archive that has `SKILL.md` at its top.
+    FlatOfSeveral {
+        /// The source.
+        source: String,
+        /// Its skills.
+        has: Vec<String>,
+    },
     /// A skill of the source cannot be used.
     BadSkill {
         /// Its directory in the source.
@@ -362,6 +369,7 @@ impl PackError {
             Self::NoSkill(_) => "no-skill",
             Self::SkillsLeftOut { .. } => "skill-left-out",
             Self::TwoLayouts(_) => "two-layouts",
+            Self::FlatOfSeveral { .. } => "flat-of-several",
             Self::BadSkill { problem, .. } => problem.code.as_str(),
             Self::BadName(_) => "bad-name",
             Self::NameTwice(_) => "name-twice",

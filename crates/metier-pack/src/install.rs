@@ -258,6 +258,9 @@ impl InstallTarget {
                     plan.keep(name, locked, &standing, overwrite)?;
                 }
                 locked => {
+                    if locked.is_some_and(|it| !it.is_consistent()) {
+                        plan.view.bad_lock.push(name.clone());
+                    }
                     let pinned = locked.and_then(|it| it.resolved.as_deref());
                     needed.entry((&wanted.source, pinned)).or_default().push((name, standing));
                 }

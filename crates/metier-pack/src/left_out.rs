@@ -24,6 +24,8 @@ pub enum LeftOutReason {
     HardLink,
     /// A note that the file is kept elsewhere, as git's large files are.
     Pointer,
+    /// What is about to be replaced by this very pack, and its signatures.
+    EarlierPack,
 }
 
 impl LeftOutReason {
@@ -38,6 +40,7 @@ impl LeftOutReason {
             Self::Special => "not a regular file",
             Self::HardLink => "a hard link",
             Self::Pointer => "a git lfs pointer, not the file",
+            Self::EarlierPack => "an earlier pack, or its signature",
         }
     }
 }

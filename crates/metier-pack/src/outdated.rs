@@ -10,7 +10,7 @@ use crate::records::{LockedSkill, Records, SourceKind};
 use crate::source::parse_source;
 use crate::standing::standing;
 use crate::target::InstallTarget;
-use crate::update::moved_problem;
+use crate::update::{bad_lock_problem, moved_problem};
 use crate::upstream::{
     ReadOptions, SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
 };
@@ -31,6 +31,8 @@ pub enum UpstreamState {
     Gone,
     /// The source seems to have it under another name.
     Renamed,
+    /// What the lock says of it contradicts itself, so nothing can be said of what is installed.
+    BadLock,
     /// What the source has of it cannot be used.
     Unusable,
     /// The source cannot be read.
@@ -160,6 +162,13 @@ impl InstallTarget {
             renamed_to: None,
             problem: None,
         };
+        if !locked.is_consistent() {
+            skill.state = UpstreamState::BadLock;
+            skill.problem = Some(bad_lock_problem(name));
+            skill.available_version = None;
+            skill.available_tree = None;
+            return skill;
+        }
         let (prepared, unusable) = match &now.state {
             SourceState::Unchanged => return skill,
             SourceState::Failed(problem) => {

@@ -209,7 +209,7 @@ impl OutgoingFile<'_> {
         }
         let manual = &kept[..kept.len().min(usize::try_from(MAX_FILE_BYTES).unwrap_or(0))];
         let bundle = &kept[..kept.len().min(usize::try_from(MAX_BUNDLE_BYTES).unwrap_or(0))];
-        let manifest = || PackManifest::parse(&kept).map(Arc::new);
+        let manifest = || PackManifest::parse(&kept).map(|it| it.map(Arc::new));
         let digest = Digest::from_bytes(hasher.finalize().into());
         ShippedFile {
             facts: is_manual.then(|| Arc::new(read_facts(manual, outgoing.profile))),

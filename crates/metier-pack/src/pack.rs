@@ -21,14 +21,15 @@ use std::path::{Path, PathBuf};
 
 use metier_fs::{PiecewiseFile, TreeReader, WholeFile};
 use metier_scan::{SECRET_RULE, ScanFinding};
+use metier_sign::SidecarKind;
 use metier_skill::{Digest, Profile};
 use serde::Serialize;
 
 use crate::archive::{ArchiveFault, ArchiveKind, unpack};
-use crate::directory::read_directory;
+use crate::directory::read_directory_without;
 use crate::error::PackError;
 use crate::facts::SkillProblem;
-use crate::left_out::LeftOut;
+use crate::left_out::{LeftOut, LeftOutReason};
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::review::report_of;
@@ -139,11 +140,34 @@ pub struct Packed {
 
 /// What packing the directory at `source` would come to. Nothing is written.
 pub fn plan_pack(source: &Path, options: PackOptions) -> Result<PackPlan, PackError> {
+    plan_pack_without(Vec::new(), source, options)
+}
+
+/// The same, as if what is at the paths `without` in the source were not there.
+fn plan_pack_without(
+    without: Vec<String>,
+    source: &Path,
+    options: PackOptions,
+) -> Result<PackPlan, PackError> {
     let outgoing = Outgoing::nowhere(options.profile).inspected();
-    let tree = read_directory(source, &options.limits, outgoing)?;
+    let mut tree = read_directory_without(&without, source, &options.limits, outgoing)?;
+    for dir in without.iter().filter_map(|path| Some(path.rsplit_once('/')?.0)) {
+        // The folder that it is written to is there without it, too.
+        let is_inside =
+            |path: &String| path.strip_prefix(dir).is_some_and(|it| it.starts_with('/'));
+        let is_seen = |path: &String| path == dir || is_inside(path);
+        if !tree.files.iter().any(|it| is_inside(&it.path)) && !tree.empty_dirs.iter().any(is_seen)
+        {
+            tree.empty_dirs.push(dir.to_owned());
+        }
+    }
+    tree.empty_dirs.sort();
     let found = skills_in(&tree, &source.to_string_lossy(), &options.skills)?;
     if options.layout == PackLayout::Flat && found.len() > 1 {
-        return Err(PackError::TwoLayouts(source.to_string_lossy().into_owned()));
+        return Err(PackError::FlatOfSeveral {
+            source: source.to_string_lossy().into_owned(),
+            has: found.iter().map(|skill| skill.summary.name.to_string()).collect(),
+        });
     }
     let skills = found.iter().map(|skill| PackedSkill {
         name: skill.summary.name.to_string(),
@@ -161,7 +185,11 @@ pub fn plan_pack(source: &Path, options: PackOptions) -> Result<PackPlan, PackEr
     Ok(PackPlan {
         kind: options.kind,
         skills: skills.collect(),
-        left_out: left_out.collect(),
+        left_out: without
+            .into_iter()
+            .map(|path| LeftOut { path, reason: LeftOutReason::EarlierPack })
+            .chain(left_out)
+            .collect(),
         findings: found.iter().flat_map(secrets_in).collect(),
         source: source.to_owned(),
         found,
@@ -196,8 +224,41 @@ impl PackPlan {
         }
     }
 
-    /// Writes the archive to `target`, over what stands there.
+    /// The plan for an archive at `target`. What stands there, and its signatures, is left out where it lies in the
+    /// source: each pack would hold the one before.
+    pub fn leaving_out(self, target: &Path) -> Result<Self, PackError> {
+        let real = |path: &Path| metier_fs::canonical(path).ok();
+        let folder = target.parent().filter(|it| !it.as_os_str().is_empty());
+        let (Some(folder), Some(top)) =
+            (real(folder.unwrap_or(Path::new("."))), real(&self.source))
+        else {
+            return Ok(self);
+        };
+        let (Some(name), Ok(inner)) = (target.file_name(), folder.strip_prefix(&top)) else {
+            return Ok(self);
+        };
+        let inner: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+        let at = joined(&inner.join("/"), &name.to_string_lossy());
+        let signatures = SidecarKind::ALL.map(|kind| format!("{at}{}", kind.suffix()));
+        let own: Vec<String> = std::iter::once(at).chain(signatures).collect();
+        let files = self
+            .found
+            .iter()
+            .flat_map(|skill| skill.tree.files.iter().map(|file| joined(&skill.dir, &file.path)));
+        let without: Vec<String> = files.filter(|path| own.contains(path)).collect();
+        if without.is_empty() {
+            return Ok(self);
+        }
+        plan_pack_without(without, &self.source, self.options)
+    }
+
+    /// Writes the archive to `target`, over the file that stands there.
     pub fn write(self, target: &Path) -> Result<Packed, PackError> {
+        let plan = self.leaving_out(target)?;
+        plan.write_whole(target)
+    }
+
+    fn write_whole(self, target: &Path) -> Result<Packed, PackError> {
         let written = |error| PackError::not_written(target, error);
         let mut file = WholeFile::create(target).map_err(written)?;
         let mut writer: Box<dyn ArchiveWriter> = match self.kind {

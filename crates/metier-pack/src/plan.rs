@@ -162,6 +162,9 @@ pub struct PlanView {
     /// What was to be updated and is not, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_updated: Vec<NotUpdated>,
+    /// The skills about which the lock contradicts itself: what it says of them is written again from their source.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad_lock: Vec<String>,
 }
 
 impl PlanView {
@@ -258,6 +261,7 @@ impl InstallPlan {
                 left_out: Vec::new(),
                 led_elsewhere: false,
                 not_updated: Vec::new(),
+                bad_lock: Vec::new(),
             },
             staging,
             moves: Vec::new(),

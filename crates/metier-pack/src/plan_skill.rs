@@ -284,7 +284,7 @@ impl OwnFiles {
                 Secret | LeftOutReason::VersionControl | Cache | Link | HardLink | Special => {
                     own.in_backup.push(left.path.clone());
                 }
-                Debris | Pointer => {}
+                Debris | Pointer | LeftOutReason::EarlierPack => {}
             }
         }
         let is_own = |path: &str| {

@@ -387,12 +387,11 @@ pub(crate) fn read_open_archive(
 /// An archive that lists its digests has to fit them.
 pub(crate) fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
     let listed = tree.files.iter().find(|file| file.path == MANIFEST_FILE);
-    let Some(manifest) = listed.and_then(|file| file.manifest.as_deref()) else { return Ok(()) };
+    let Some(manifest) = listed.and_then(|file| file.manifest.as_ref()) else { return Ok(()) };
+    let mismatch = |what| PackError::ManifestMismatch { path: PathBuf::from(shown), what };
+    let manifest = manifest.as_ref().map_err(|why| mismatch((*why).to_owned()))?;
     let all = skills_in(tree, shown, &[])?;
-    match manifest.difference(&all) {
-        None => Ok(()),
-        Some(what) => Err(PackError::ManifestMismatch { path: PathBuf::from(shown), what }),
-    }
+    manifest.difference(&all).map_or(Ok(()), |what| Err(mismatch(what)))
 }
 
 impl Prepared {

@@ -33,9 +33,9 @@ pub struct ShippedFile {
     /// What it says, for a `SKILL.md`.
     #[serde(skip)]
     pub(crate) facts: Option<Arc<SkillFacts>>,
-    /// The list of digests, for the `manifest.json` of a pack.
+    /// The list of digests, for the `manifest.json` of a pack, or why it cannot be read.
     #[serde(skip)]
-    pub(crate) manifest: Option<Arc<PackManifest>>,
+    pub(crate) manifest: Option<Result<Arc<PackManifest>, &'static str>>,
     /// The bytes of a bundle of model signing.
     #[serde(skip)]
     pub(crate) bundle: Option<Arc<[u8]>>,

@@ -6,7 +6,7 @@
 use metier_skill::text::shell_word;
 use serde::Serialize;
 
-use crate::error::{ObstacleReason, PackError};
+use crate::error::PackError;
 use crate::install::Overwrite;
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
@@ -199,6 +199,11 @@ impl InstallPlan {
     ) {
         let Some(locked) = records.lock.skills.get(name) else { return };
         let standing = standing(&self.target, name, Some(locked), &PackLimits::default());
+        let is_there = standing.id.is_some();
+        if is_there && !locked.is_consistent() && request.overwrite == Overwrite::Refuse {
+            let why = bad_lock_problem(name);
+            return self.not_updated(name, now, NotUpdatedReason::BadLock, why);
+        }
         let (prepared, unusable) = match &now.state {
             SourceState::Unchanged => match in_the_way(name, locked, &standing, Overwrite::Replace)
             {
@@ -320,6 +325,16 @@ impl InstallPlan {
     }
 }
 
+pub(crate) fn bad_lock_problem(name: &str) -> SourceProblem {
+    problem(
+        "bad-lock",
+        format!(
+            "skills.lock.json contradicts itself about `{name}`: the digest of the tree is not that of the files"
+        ),
+        "`metier install` writes it again from the source; --force updates it, and keeps a backup",
+    )
+}
+
 /// Why what stands there is not replaced by a newer version.
 fn in_the_way(
     name: &str,
@@ -337,16 +352,6 @@ fn in_the_way(
     }
     if standing.obstacle.is_none() || overwrite == Overwrite::Replace {
         return None;
-    }
-    if standing.obstacle == Some(ObstacleReason::BadLock) {
-        let why = problem(
-            "bad-lock",
-            format!(
-                "`{name}` is not what skills.lock.json says, which contradicts itself about it"
-            ),
-            "`metier install` writes it again from the source; --force updates it, and keeps a backup",
-        );
-        return Some((NotUpdatedReason::BadLock, why));
     }
     let why = problem(
         "modified",

@@ -1,7 +1,7 @@
 //! `metier diff`: what an update would change in installed skills, or what was changed here, line by line.
 //! Comparing is `metier-pack`'s; this file makes patches of it.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
 use metier::pack::{DiffAgainst, FileChange, FileDiff, SkillDiff};
@@ -54,6 +54,9 @@ struct Differences {
     skills: Vec<ComparedSkill>,
     #[serde(skip)]
     stat: bool,
+    /// Whether the lines are for another program: as they are in the files, without styles.
+    #[serde(skip)]
+    is_patch: bool,
 }
 
 #[derive(Serialize)]
@@ -77,10 +80,10 @@ struct LineCounts {
 }
 
 pub(crate) fn run(args: &DiffArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let (scope, names) = args.scope.of_names(&args.names)?;
     let talk = SourceTalk::new(json, false, false);
-    let target =
-        talk.join(installed_target(args.agent.as_deref(), &args.names, args.scope, context)?);
-    let request = context.metier.update_request(args.names.clone());
+    let target = talk.join(installed_target(args.agent.as_deref(), &names, scope, context)?);
+    let request = context.metier.update_request(names);
     let against = if args.local { DiffAgainst::Installed } else { DiffAgainst::Source };
     let found = context.metier.diff_installed(&target, &request, against);
     talk.end(&context.metier)?;
@@ -93,14 +96,28 @@ pub(crate) fn run(args: &DiffArgs, context: &Context, json: bool) -> Result<Box<
         against: if args.local { "installed" } else { "source" },
         skills: found.into_iter().map(compared).collect(),
         stat: args.stat,
+        is_patch: !args.stat && !io::stdout().is_terminal() && !is_colour_wanted(),
     }))
+}
+
+/// Whether colour was asked for, wherever it goes.
+fn is_colour_wanted() -> bool {
+    use anstream::ColorChoice::{Always, AlwaysAnsi};
+    matches!(anstream::ColorChoice::global(), Always | AlwaysAnsi)
+}
+
+/// The lines of a text. A carriage return ends none: a patch has it within its line.
+fn lines_of(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
 }
 
 fn line_counts(skill: &str, file: &FileDiff, patch: bool) -> LineCounts {
     let mut counts =
         LineCounts { path: file.path.clone(), added: None, removed: None, patch: None };
     if let Some((before, after)) = &file.texts {
-        let diff = TextDiff::from_lines(before, after);
+        let diff = TextDiff::configure()
+            .newline_terminated(true)
+            .diff_slices(&lines_of(before), &lines_of(after));
         let number = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
         counts.added = Some(number(ChangeTag::Insert));
         counts.removed = Some(number(ChangeTag::Delete));
@@ -142,14 +159,24 @@ fn mode_text(file: &FileDiff) -> Option<&'static str> {
     }
 }
 
-fn write_patch(skill: &str, file: &FileDiff, out: &mut dyn Write) -> io::Result<()> {
+fn write_patch(
+    skill: &str,
+    file: &FileDiff,
+    is_patch: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (old, new) = file_names(skill, file);
+    let safe = |text: &str| if is_patch { text.to_owned() } else { safe(text).into_owned() };
+    let paint = |style, text: String| if is_patch { text } else { paint(style, text) };
     if let Some(mode) = mode_text(file) {
         writeln!(
             out,
             "{}",
             paint(YELLOW, format!("{} {mode}", safe(&format!("{skill}/{}", file.path))))
         )?;
+    }
+    if file.before == file.after {
+        return Ok(());
     }
     let Some((before, after)) = &file.texts else {
         return writeln!(
@@ -159,7 +186,8 @@ fn write_patch(skill: &str, file: &FileDiff, out: &mut dyn Write) -> io::Result<
             safe(&new)
         );
     };
-    let diff = TextDiff::from_lines(before, after);
+    let (before, after) = (lines_of(before), lines_of(after));
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
     let mut hunks = diff.unified_diff();
     let mut hunks = hunks.context_radius(3).iter_hunks().peekable();
     if hunks.peek().is_none() {
@@ -168,16 +196,17 @@ fn write_patch(skill: &str, file: &FileDiff, out: &mut dyn Write) -> io::Result<
     writeln!(out, "{}", paint(BOLD, format!("--- {}", safe(&old))))?;
     writeln!(out, "{}", paint(BOLD, format!("+++ {}", safe(&new))))?;
     for hunk in hunks {
-        writeln!(out, "{}", paint(CYAN, hunk.header()))?;
+        writeln!(out, "{}", paint(CYAN, hunk.header().to_string()))?;
         for change in hunk.iter_changes() {
-            let line = safe(change.value().trim_end_matches('\n')).into_owned();
+            let value = change.value();
+            let line = safe(value.strip_suffix('\n').unwrap_or(value));
             let line = match change.tag() {
                 ChangeTag::Delete => paint(RED, format!("-{line}")),
                 ChangeTag::Insert => paint(GREEN, format!("+{line}")),
                 ChangeTag::Equal => format!(" {line}"),
             };
             writeln!(out, "{line}")?;
-            if change.missing_newline() {
+            if !value.ends_with('\n') {
                 writeln!(out, "\\ No newline at end of file")?;
             }
         }
@@ -188,6 +217,10 @@ fn write_patch(skill: &str, file: &FileDiff, out: &mut dyn Write) -> io::Result<
 impl Output for Differences {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(self, out)
+    }
+
+    fn is_raw(&self) -> bool {
+        self.is_patch
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -202,16 +235,17 @@ impl Output for Differences {
             }
             for (file, lines) in diff.files.iter().zip(lines) {
                 if !self.stat {
-                    write_patch(&diff.name, file, out)?;
+                    write_patch(&diff.name, file, self.is_patch, out)?;
                     continue;
                 }
                 let number = match (lines.added, lines.removed) {
-                    (Some(added), Some(removed)) => format!("+{added} -{removed}"),
-                    _ => "not text".to_owned(),
+                    _ if file.before == file.after => None,
+                    (Some(added), Some(removed)) => Some(format!("+{added} -{removed}")),
+                    _ => Some("not text".to_owned()),
                 };
-                let mode = mode_text(file).map_or_else(String::new, |mode| format!(", {mode}"));
-                let word = change_word(file);
-                writeln!(out, "  {word} {}  {number}{mode}", safe(&file.path))?;
+                let mode = mode_text(file).map(ToOwned::to_owned);
+                let what = Vec::from_iter(number.into_iter().chain(mode)).join(", ");
+                writeln!(out, "  {} {}  {what}", change_word(file), safe(&file.path))?;
             }
             if let Some(tools) = &diff.tools {
                 let text = |tools: &Option<Vec<String>>| match tools {

@@ -20,7 +20,9 @@ use crate::commands::switch;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
-use crate::render::plan::{BackupsOf, left_out_lines, note_way_back, plan_lines, write_done};
+use crate::render::plan::{
+    BackupsOf, bad_lock_note, left_out_lines, note_way_back, plan_lines, write_done,
+};
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
@@ -364,6 +366,9 @@ impl Output for Installed {
                 print_note(&line);
             }
             return Ok(());
+        }
+        if let Some(note) = bad_lock_note(&self.plan) {
+            print_note(&note);
         }
         if !self.dry_run {
             write_done(&self.plan, out)?;

@@ -48,10 +48,10 @@ struct Compared {
 }
 
 pub(crate) fn run(args: &OutdatedArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let (scope, names) = args.scope.of_names(&args.names)?;
     let talk = SourceTalk::new(json, false, false);
-    let target =
-        talk.join(installed_target(args.agent.as_deref(), &args.names, args.scope, context)?);
-    let mut request = context.metier.update_request(args.names.clone());
+    let target = talk.join(installed_target(args.agent.as_deref(), &names, scope, context)?);
+    let mut request = context.metier.update_request(names);
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
     let skills = context.metier.outdated(&target, &request);
     talk.end(&context.metier)?;
@@ -71,6 +71,7 @@ fn state_text(skill: &InstalledSkill) -> String {
             format!("renamed to {}", safe(other))
         }
         UpstreamState::Unusable => "cannot be used at its source".to_owned(),
+        UpstreamState::BadLock => return "lock is wrong".to_owned(),
         _ => "source cannot be read".to_owned(),
     };
     match skill {
@@ -113,6 +114,7 @@ impl Compared {
             (outdated, "outdated"),
             (of(UpstreamState::Moved), "with a tag that was moved"),
             (of(UpstreamState::Gone) + of(UpstreamState::Renamed), "no longer at their source"),
+            (of(UpstreamState::BadLock), "with a wrong lock"),
             (number(&|skill| skill.missing), "missing here"),
             (number(&|skill| is_unknown(skill) && !skill.missing), "unknown"),
         ]
@@ -168,6 +170,8 @@ impl Output for Compared {
     }
 
     fn exit(&self) -> Exit {
-        if self.skills.iter().any(is_unknown) { Exit::Findings } else { Exit::Done }
+        let says_nothing =
+            |skill: &InstalledSkill| is_unknown(skill) || skill.state == UpstreamState::BadLock;
+        if self.skills.iter().any(says_nothing) { Exit::Findings } else { Exit::Done }
     }
 }

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use metier::fs::{entry_kind, is_dir};
+use metier::fs::{EntryKind, entry_kind, exists, is_dir};
 use metier::pack::{ArchiveKind, PackLayout, PackPlan, Packed};
+use metier::sign::SidecarKind;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -93,6 +94,13 @@ pub(crate) fn run(args: &PackArgs, context: &Context) -> Result<Box<dyn Output>>
         let message = format!("{} is a directory", output.display());
         return Err(CommandError::failed("already-exists", safe(&message)).help("name a file"));
     }
+    if entry_kind(&output).is_some_and(|kind| kind != EntryKind::File) {
+        let message = format!("{} is not a regular file, and is not replaced", output.display());
+        return Err(
+            CommandError::failed("already-exists", safe(&message)).help("name another file")
+        );
+    }
+    let plan = plan.leaving_out(&output).map_err(metier::Error::from)?;
     if entry_kind(&output).is_some() && !args.force && !args.dry_run {
         let message = format!("{} exists already", output.display());
         return Err(CommandError::failed("already-exists", safe(&message))
@@ -103,6 +111,15 @@ pub(crate) fn run(args: &PackArgs, context: &Context) -> Result<Box<dyn Output>>
         return Ok(Box::new(Planned { dry_run: true, path, plan }));
     }
     let packed = plan.write(&output).map_err(metier::Error::from)?;
+    for kind in SidecarKind::ALL {
+        let signature = format!("{}{}", packed.path, kind.suffix());
+        if exists(Path::new(&signature)) {
+            let signature = safe(&signature);
+            print_note(&format!(
+                "{signature} is of the archive that was there before: sign this one"
+            ));
+        }
+    }
     Ok(Box::new(Written { dry_run: false, packed }))
 }
 

@@ -58,16 +58,17 @@ struct Uninstalled {
 }
 
 pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let target = installed_target(args.agent.as_deref(), &args.names, args.scope, context)?;
+    let (scope, names) = args.scope.of_names(&args.names)?;
+    let target = installed_target(args.agent.as_deref(), &names, scope, context)?;
     let unlinks = match &args.agent {
-        Some(agent) => linked_target(agent, &args.names, args.scope, context)?.map(|_| agent),
+        Some(agent) => linked_target(agent, &names, scope, context)?.map(|_| agent),
         None => None,
     };
     let overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
     let mut plan = match unlinks {
         // The agent loses its links; the skills stay.
-        Some(agent) => context.metier.plan_unlink(&target, &args.names, agent)?,
-        None => context.metier.plan_uninstall(&target, &args.names, overwrite)?,
+        Some(agent) => context.metier.plan_unlink(&target, &names, agent)?,
+        None => context.metier.plan_uninstall(&target, &names, overwrite)?,
     };
     let backups = BackupsOf::target(&target, context);
     if args.dry_run {
@@ -78,8 +79,8 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
     words.push("uninstall --yes".to_owned());
     words.extend(args.force.then(|| "--force".to_owned()));
     words.extend(args.agent.iter().map(|it| format!("--agent {}", shell::quoted(it))));
-    words.extend(args.scope.words());
-    words.extend(args.names.iter().map(|name| shell::quoted(name)));
+    words.extend(scope.words());
+    words.extend(names.iter().map(|name| shell::quoted(name)));
     let asked = PlanQuestion {
         question: if unlinks.is_some() {
             "Remove the links?"

@@ -89,11 +89,12 @@ struct Updated {
 }
 
 pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let (scope, names) = args.scope.of_names(&args.names)?;
     let talk = SourceTalk::new(json, args.yes, false);
     let change = if args.accept_signer { SignerChange::Accept } else { SignerChange::Refuse };
-    let target = installed_target(args.agent.as_deref(), &args.names, args.scope, context)?;
+    let target = installed_target(args.agent.as_deref(), &names, scope, context)?;
     let target = talk.join(target.with_signer_change(change));
-    let mut request = context.metier.update_request(args.names.clone());
+    let mut request = context.metier.update_request(names.clone());
     request.overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
     let named = !args.all;
@@ -113,8 +114,8 @@ pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Bo
     words.extend(args.force.then(|| "--force".to_owned()));
     words.extend(args.accept_signer.then(|| "--accept-signer".to_owned()));
     words.extend(args.agent.iter().map(|it| format!("--agent {}", shell::quoted(it))));
-    words.extend(args.scope.words());
-    words.extend(args.names.iter().map(|name| shell::quoted(name)));
+    words.extend(scope.words());
+    words.extend(names.iter().map(|name| shell::quoted(name)));
     let asked = PlanQuestion {
         question: "Update?",
         doing: "updating",

@@ -104,23 +104,22 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context, json: bool) -> Result<Bo
         }
     }
     let scan = if args.findings { VerifyScan::All } else { VerifyScan::Differing };
-    let scope = args.scope.chosen();
+    let (scope, names) = args.scope.of_names(&args.names)?;
     let (target, skills) = if let Some(agent) = &args.agent {
-        context.metier.verify_for_agent(agent, scope, &args.names, scan)?
+        context.metier.verify_for_agent(agent, scope.chosen(), &names, scan)?
     } else {
         let line = Arc::new(FetchLine::new());
-        let target = installed_target(None, &args.names, args.scope, context)?;
+        let target = installed_target(None, &names, scope, context)?;
         let target = target.with_progress(line.clone());
-        let skills = context.metier.verify_installed(&target, &args.names, scan);
+        let skills = context.metier.verify_installed(&target, &names, scan);
         line.clear();
         (target, skills?)
     };
     let upstream = if args.upstream {
         let talk = SourceTalk::new(json, false, false);
         let asked = talk.join(target.clone());
-        let found = context
-            .metier
-            .outdated_tags(&asked, &context.metier.update_request(args.names.clone()));
+        let found =
+            context.metier.outdated_tags(&asked, &context.metier.update_request(names.clone()));
         talk.end(&context.metier)?;
         Some(found?)
     } else {

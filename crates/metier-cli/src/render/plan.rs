@@ -308,6 +308,16 @@ fn named(names: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
+/// What is said of a lock that contradicts itself.
+pub(crate) fn bad_lock_note(view: &PlanView) -> Option<String> {
+    let names = named(&view.bad_lock);
+    (!view.bad_lock.is_empty()).then(|| {
+        format!(
+            "skills.lock.json contradicts itself about {names}: it is written again from the source"
+        )
+    })
+}
+
 /// One line a skill, after the plan was carried out.
 pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()> {
     for skill in view.skills.iter().filter(|skill| skill.is_change()) {

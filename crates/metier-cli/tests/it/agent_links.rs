@@ -203,3 +203,22 @@ fn a_copy_that_takes_the_place_of_a_link_is_no_link_in_the_lock() {
         assert!(output.code == 0 && !output.stdout.contains("link"), "{output:?}");
     }
 }
+
+#[test]
+fn a_copy_that_is_restored_in_the_place_of_a_link_is_no_link_in_the_lock() {
+    let home = with_source();
+    for args in [
+        &["install", "src", "--agent", "claude", "--yes"][..],
+        &["uninstall", "pdf", "--agent", "claude", "--yes"],
+        &["install", "src", "--agent", "claude", "--link", "--yes"],
+        &["restore", "pdf", "--yes", "--force"],
+    ] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 0, "{args:?}: {output:?}");
+    }
+    assert!(!link(&home, "claude").is_symlink());
+    for args in [&["verify"][..], &["verify", "--agent", "claude"]] {
+        let output = run(&home, args);
+        assert!(output.code == 0 && !output.stdout.contains("link"), "{output:?}");
+    }
+}

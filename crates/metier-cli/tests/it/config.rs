@@ -344,3 +344,13 @@ fn the_schema_is_json_with_a_property_for_every_key() {
     assert_eq!(schema["additionalProperties"], json!(false));
     assert_eq!(run(&home, &["config", "schema", "--json"]).json(), schema);
 }
+
+#[test]
+fn an_empty_list_is_not_added_and_does_not_hide_a_wrong_key() {
+    let home = TestHome::new();
+    let wrong = run(&home, &["config", "add", "nonsense.key", "[]"]);
+    assert!(wrong.code != 0 && wrong.stderr.contains("nonsense"), "{wrong:?}");
+    let empty = run(&home, &["config", "add", "sources.allow", "[]"]);
+    assert!(empty.code != 0 && empty.stderr.contains("allow"), "{empty:?}");
+    assert!(!home.home().join(".agent/config.json").exists());
+}

@@ -385,6 +385,59 @@ fn doubtful_cases_are_found() {
 }
 
 #[test]
+fn names_that_nothing_here_has_are_found_before_a_check_can_only_pass() {
+    for (expected, code, said, is_refused) in [
+        ("{actions: {must_not: [load_skill froms]}}", "unknown-skill", "forms", true),
+        ("{actions: {must_not: [run_script froms/scripts/x.py]}}", "unknown-skill", "forms", true),
+        ("{actions: {must: [load_resource forms/nosuch.md]}}", "unknown-file", "nosuch.md", true),
+        ("{actions: {order: [load_resource forms/SKILL.m]}}", "unknown-file", "SKILL.md", true),
+        (
+            "{actions: {must_not: [load_resource forms/nosuch.md]}}",
+            "unknown-file",
+            "nosuch.md",
+            false,
+        ),
+        ("{actions: {must_not: [network_reqest]}}", "unknown-tool", "network_request", true),
+        ("{actions: {must_not: [weather]}}", "unknown-tool", "weather", false),
+        ("{output: {contains: ['']}}", "empty-text", "empty", true),
+        ("{output: {regex: ['']}}", "empty-text", "empty", true),
+    ] {
+        let home = with_forms(&format!("input: hello there\nexpected: {expected}\n"));
+        let checked = run(&home, &["eval", "check", "--json"]);
+        let findings = checked.json()["findings"].clone();
+        let found = findings.as_array().expect("findings").iter().find(|it| it["code"] == code);
+        let found = found.unwrap_or_else(|| panic!("{expected}: {findings:#}"));
+        assert!(checked.code == 1 && found.to_string().contains(said), "{expected}: {found}");
+        let ran = run(&home, &["eval", "run"]);
+        let is_fault = ran.stderr.contains("cases.yaml:1");
+        assert_eq!(is_fault, is_refused, "{expected}: {ran:?}");
+        assert!(!is_refused || ran.stderr.contains(said), "{expected}: {ran:?}");
+    }
+    for expected in [
+        "{actions: {must_not: [load_skill forms, 'run_script forms/scripts/*', read_file]}}",
+        "{actions: {must: [{tool: load_resource, skill: forms, path: nosuch.md, ok: false}]}}",
+        "{actions: {must_not: [load_resource forms/SKILL.md]}}",
+    ] {
+        let home = with_forms(&format!("input: hello there\nexpected: {expected}\n"));
+        let findings = run(&home, &["eval", "check", "--json"]).json()["findings"].clone();
+        assert!(!findings.to_string().contains("unknown-"), "{expected}: {findings:#}");
+    }
+    let home = cases(
+        "input: hello\nexpected: {output: hi}\nconstraints: {forbidden_tools: [write_fil]}\n",
+    );
+    let ran = run(&home, &["eval", "run"]);
+    assert!(ran.code != 0 && ran.stderr.contains("did you mean `write_file`?"), "{ran:?}");
+}
+
+/// A skill of the user's own with a file, and these cases.
+fn with_forms(text: &str) -> TestHome {
+    let home = cases(text);
+    home.skill("home/.agent/skills/forms", "forms", "Fill paper forms.");
+    home.write("home/.agent/skills/forms/fields.md", "Fields.");
+    home
+}
+
+#[test]
 fn two_skills_that_say_the_same_are_named_with_their_words() {
     let home = TestHome::new();
     home.skill(

@@ -394,3 +394,25 @@ fn evals_of_the_users_own_skills_are_run_where_they_are_named() {
     let ran = run(&home, &["eval", "run", "--json", path.to_str().expect("a path")]);
     assert_eq!(ran.json()["cases"][0]["skill"], "own", "{ran:?}");
 }
+
+#[test]
+fn calls_that_failed_are_calls_and_an_order_says_that_they_did_not_work() {
+    let missing = call("read_file", &json!({"path": "nosuch.txt"}));
+    let replies = json!([missing, call("read_file", &json!({"path": "none.txt"})), answer("done")]);
+    for (limit, outcome) in [(1, "failed"), (2, "passed")] {
+        let home = home_with(&format!("input: x\nconstraints: {{max_tool_calls: {limit}}}\n"));
+        let ran = evaluated(&home, &replies, &[]);
+        assert_eq!(arm(&ran)["outcome"], outcome, "{limit}: {ran:?}");
+        assert_eq!(ran.json()["arms"][0]["cost"]["tool_calls"]["value"], 2.0, "{ran:?}");
+    }
+    for mode in ["in_order", "any_order", "exact"] {
+        let home = home_with(&format!(
+            "input: x\nexpected: {{actions: {{order: {{mode: {mode}, actions: [read_file]}}}}}}\n"
+        ));
+        let ran = run(&home, &["eval", "run", "--model", scripted(&home, &replies)]);
+        assert!(
+            ran.stdout.contains("NotFound") && !ran.stdout.contains("was not done"),
+            "{mode}: {ran:?}"
+        );
+    }
+}

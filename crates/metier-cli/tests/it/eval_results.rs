@@ -193,3 +193,41 @@ fn each_process_has_a_name_of_its_own_in_the_record() {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     assert!(names.iter().all(|name| name.starts_with(&format!("{host}-"))), "{names:?}");
 }
+
+#[test]
+fn a_page_replaces_no_file_of_cases_and_nothing_that_is_no_regular_file() {
+    let text = "input: what is the capital of France?\nexpected: {skills: []}\n";
+    let home = cases(text);
+    home.write("project/real.html", "<!doctype html><p>old</p>");
+    std::os::unix::fs::symlink("real.html", home.project().join("link.html")).expect("links");
+    crate::support::fifo(&home.project().join("pipe"));
+    home.write("project/empty.html", "");
+    let kind = |name: &str| {
+        std::fs::symlink_metadata(home.project().join(name)).map(|it| it.file_type()).ok()
+    };
+    for name in [".agent/evals/cases.yaml", "link.html", "pipe"] {
+        let before = kind(name);
+        for command in ["run", "report"] {
+            let output = run(&home, &["eval", command, "--html", name]);
+            assert!(
+                output.code == 1 && output.stderr.contains("name another file"),
+                "{name}: {output:?}"
+            );
+            assert!(
+                !home.project().join(".agent/evals/results").exists(),
+                "before anything is run"
+            );
+        }
+        assert_eq!(kind(name), before);
+    }
+    assert_eq!(
+        std::fs::read_to_string(home.project().join(".agent/evals/cases.yaml")).expect("kept"),
+        text
+    );
+    for name in ["real.html", "empty.html", "new.html", "new.html"] {
+        let output = run(&home, &["eval", "run", "--gate", "recall=none", "--html", name]);
+        assert!(!output.stderr.contains("error:"), "{name}: {output:?}");
+        let page = std::fs::read_to_string(home.project().join(name)).expect("a page");
+        assert!(page.len() > 1000, "{name}");
+    }
+}

@@ -208,6 +208,20 @@ fn results_that_a_clone_brings_are_not_believed() {
     other.write("project/.agent/evals/cases.yaml", text);
     let shown = run(&other, &["eval", "report", "--json"]);
     assert_eq!(outcome(&shown.stdout), "missing", "{shown:?}");
+    // Nor by the name of a folder above, where a plan lies in the folder of results itself.
+    let results = other.project().join(".agent/evals/results");
+    let (plan, _) = result_files(&other)[0].clone();
+    let plan = plan.parent().expect("a plan").to_owned();
+    for entry in std::fs::read_dir(&plan).expect("files").flatten() {
+        std::fs::copy(entry.path(), results.join(entry.file_name())).expect("copied");
+    }
+    for folder in [".agent/evals", ".agent/evals/results"] {
+        let shown = run(&other, &["eval", "report", folder, "--json"]);
+        assert_eq!(outcome(&shown.stdout), "missing", "{folder}: {shown:?}");
+    }
+    for entry in std::fs::read_dir(&plan).expect("files").flatten() {
+        std::fs::remove_file(results.join(entry.file_name())).expect("removed");
+    }
     let folder = other.project().join(".agent/evals/results").display().to_string();
     assert_eq!(run(&other, &["eval", "merge", &folder]).code, 0);
     assert_eq!(outcome(&run(&other, &["eval", "report", "--json"]).stdout), "failed");

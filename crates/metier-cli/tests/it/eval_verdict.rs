@@ -292,6 +292,9 @@ fn the_runs_that_are_kept_are_listed_and_any_folder_of_results_is_read() {
 
     let own = home.project().join(".agent/evals/results").display().to_string();
     assert_eq!(run(&home, &["eval", "merge", &own, "--into", "all"]).code, 0);
+    let list = format!("{own}/runs.jsonl");
+    let each = run(&home, &["eval", "merge", &own, &list, "--into", "each"]);
+    assert_eq!(each.code, 0, "as `results/*` in a shell: {each:?}");
     let merged = run(&home, &["eval", "report", "all", "--json"]).json();
     assert_eq!((&merged["plan"], &merged["units"]), (&one["plan"], &one["units"]));
     let compared = run(&home, &["eval", "compare", "saved.json", "all"]);

@@ -280,3 +280,88 @@ fn each_skill_that_is_uninstalled_has_its_way_back() {
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stdout.contains("a  unchanged"), "{output:?}");
 }
+
+#[test]
+fn a_project_that_is_a_skill_does_not_grow_when_two_folders_have_it() {
+    let home = TestHome::new();
+    home.write("project/SKILL.md", "---\nname: p1\ndescription: The project.\n---\n\nText.\n");
+    for args in [
+        &["install", ".", "--project", "--yes"][..],
+        &["install", ".", "--project", "--agent", "claude", "--yes"],
+    ] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 0, "{output:?}");
+    }
+    for round in 0..3 {
+        home.write("project/notes.md", format!("{round}\n"));
+        for args in [
+            &["update", "--all", "--project", "--yes"][..],
+            &["update", "--all", "--project", "--agent", "claude", "--yes"],
+        ] {
+            let output = run(&home, args);
+            assert_eq!(output.code, 0, "{output:?}");
+        }
+    }
+    for folder in [".agent", ".claude"] {
+        let installed = home.project().join(folder).join("skills");
+        assert_eq!(files_below(&installed), ["p1/SKILL.md", "p1/notes.md"], "{folder}");
+    }
+}
+
+#[test]
+fn a_pack_holds_neither_an_earlier_one_nor_its_signatures() {
+    let home = TestHome::new();
+    home.skill("project/pdf", "pdf", "Fill PDF forms.");
+    let pack = |args: &[&str]| run_in(&home, "project/pdf", &[&["pack", "."], args].concat());
+    let first = pack(&["--json"]).json();
+    home.write("project/pdf/pdf.zip.minisig", "an old signature");
+    for round in 0..2 {
+        let again = pack(&["--force"]);
+        let said = again.stderr.contains("pdf.zip.minisig is of the archive that was there before");
+        assert!(again.code == 0 && said, "{again:?}");
+        let again = pack(&["--force", "--json"]).json();
+        assert_eq!(again["digest"], first["digest"], "{round}: {again}");
+        let reason = |name: &str| json!({"path": name, "reason": "earlier-pack"});
+        assert_eq!(again["left_out"], json!([reason("pdf.zip"), reason("pdf.zip.minisig")]));
+    }
+    let planned = pack(&["--dry-run"]);
+    assert!(planned.stderr.contains("an earlier pack"), "{planned:?}");
+    // From elsewhere, into a folder of the skill.
+    home.write("project/pdf/dist/keep.txt", "x");
+    let args = ["pack", "../project/pdf", "-o", "../project/pdf/dist/a.zip", "--force", "--json"];
+    let one = run_in(&home, "home", &args).json();
+    assert_eq!(run_in(&home, "home", &args).json()["digest"], one["digest"]);
+    // Into a folder that holds nothing else.
+    fs::create_dir(home.project().join("pdf/only")).expect("a folder");
+    let only = || pack(&["-o", "only/b.zip", "--force", "--json"]).json()["digest"].clone();
+    assert_eq!(only(), only());
+    fs::remove_dir_all(home.project().join("pdf/only")).expect("removes");
+    // Another archive is a file of the skill.
+    assert_eq!(pack(&["-o", "other.tar.gz", "--json"]).json()["skills"][0]["files"], 5);
+}
+
+#[test]
+fn a_pack_replaces_regular_files_only_and_says_what_is_missing() {
+    let home = TestHome::new();
+    home.skill("project/src/pdf", "pdf", "Fill PDF forms.");
+    home.skill("project/src/csv", "csv", "Read tables.");
+    crate::support::fifo(&home.project().join("pipe.zip"));
+    home.write("project/real.zip", "kept");
+    std::os::unix::fs::symlink("real.zip", home.project().join("link.zip")).expect("links");
+    for name in ["pipe.zip", "link.zip"] {
+        let before = fs::symlink_metadata(home.project().join(name)).expect("there").file_type();
+        let output = run(&home, &["pack", "src", "--force", "-o", name]);
+        assert!(output.code == 1 && output.stderr.contains("not a regular file"), "{output:?}");
+        let after = fs::symlink_metadata(home.project().join(name)).expect("there").file_type();
+        assert_eq!(before, after, "{name}");
+    }
+    let output = run(&home, &["pack", "src", "-o", "no/such/a.zip"]);
+    assert!(output.stderr.contains("its folder is missing"), "{output:?}");
+    assert!(
+        !output.stderr.contains(".metier-") && !output.stderr.contains("free space"),
+        "{output:?}"
+    );
+    let output = run(&home, &["pack", "src", "--flat", "-o", "f.zip"]);
+    assert!(output.code == 1 && output.stderr.contains("src has 2 skills"), "{output:?}");
+    assert!(output.stderr.contains("--skill") && output.stderr.contains("csv, pdf"), "{output:?}");
+}

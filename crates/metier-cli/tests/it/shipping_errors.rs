@@ -217,3 +217,62 @@ fn what_is_too_much_says_how_much_may_come() {
         }
     }
 }
+
+#[test]
+fn a_lock_that_contradicts_itself_is_said_by_every_command_and_before_it_is_written_again() {
+    let home = installed();
+    let lock = home.project().join(".agent/skills.lock.json");
+    let whole = fs::read_to_string(&lock).expect("a lock");
+    let verified = json(&home, &["verify", "--json"]);
+    let other = format!("sha256:{}", "0".repeat(64));
+    let tree = verified["skills"][0]["tree"].as_str().expect("a digest");
+    let file = verified["skills"][0]["files"]["SKILL.md"].as_str().expect("a digest");
+    for digest in [tree, file] {
+        let wrong = whole.replace(digest, &other);
+        assert_ne!(wrong, whole);
+        fs::write(&lock, &wrong).expect("writes");
+        let outdated = run(&home, &["outdated"]);
+        assert!(outdated.code == 1 && outdated.stdout.contains("lock is wrong"), "{outdated:?}");
+        let state = &json_of(&home, &["outdated", "--json"])["skills"][0];
+        assert_eq!(
+            (&state["state"], &state["problem"]["code"]),
+            (&json!("bad-lock"), &json!("bad-lock"))
+        );
+        let updated = json_of(&home, &["update", "--all", "--dry-run", "--json"]);
+        assert_eq!(updated["not_updated"][0]["reason"], "bad-lock", "{updated}");
+        let said = "skills.lock.json contradicts itself about pdf: it is written again";
+        let planned = run(&home, &["install", "--dry-run"]);
+        assert!(planned.code == 0 && planned.stderr.contains(said), "{planned:?}");
+        assert_eq!(fs::read_to_string(&lock).expect("a lock"), wrong);
+        let done = run(&home, &["install", "--yes"]);
+        assert!(done.code == 0 && done.stderr.contains(said), "{done:?}");
+        assert_eq!(fs::read_to_string(&lock).expect("a lock"), whole);
+        let again = run(&home, &["install", "--yes"]);
+        assert!(!again.stderr.contains("contradicts"), "{again:?}");
+    }
+}
+
+fn json_of(home: &TestHome, args: &[&str]) -> serde_json::Value {
+    run(home, args).json()
+}
+
+#[test]
+fn an_installed_skill_may_be_named_with_its_source() {
+    let home = installed();
+    assert_eq!(run(&home, &["install", "src", "--user", "--yes"]).code, 0);
+    home.write("home/.agent/skills/pdf/mine.txt", "x");
+    assert_eq!(run(&home, &["verify", "project:pdf"]).code, 0);
+    assert_eq!(run(&home, &["verify", "user:pdf"]).code, 1);
+    for command in ["diff", "outdated"] {
+        assert_eq!(run(&home, &[command, "project:pdf"]).code, 0, "{command}");
+    }
+    assert_eq!(run(&home, &["update", "project:pdf", "--yes"]).code, 0);
+    for args in [&["project:pdf", "user:pdf"][..], &["project:pdf", "--user"]] {
+        let output = run(&home, &[&["uninstall", "--yes"], args].concat());
+        assert!(output.code == 2 && output.stderr.contains("one source at a time"), "{output:?}");
+    }
+    assert_eq!(run(&home, &["uninstall", "user:pdf", "--yes", "--force"]).code, 0);
+    assert!(home.project().join(".agent/skills/pdf").exists());
+    assert_eq!(run(&home, &["uninstall", "project:pdf", "--yes"]).code, 0);
+    assert!(!home.project().join(".agent/skills/pdf").exists());
+}

@@ -301,6 +301,43 @@ fn a_patch_is_one_that_other_programs_can_apply() {
 }
 
 #[test]
+fn what_diff_prints_into_a_file_is_a_patch_whatever_the_lines_hold() {
+    let home = installed();
+    let before = "one\r\ntwo\r\nthree\r\na\rb\n\u{1b}[31mred\u{1b}[0m\nend";
+    let after = "one\r\n2\r\nthree\r\na\rc\n\u{1b}[32mgreen\u{1b}[0m\n\u{202e}end";
+    home.write("project/src/a/data.txt", before);
+    assert_eq!(run(&home, &["update", "a", "--yes"]).code, 0);
+    home.write("project/src/a/data.txt", after);
+    for args in [&["diff", "a"][..], &["diff", "a", "--patch"]] {
+        let output = run(&home, args);
+        let patch = home.write("a.patch", output.stdout.as_str());
+        let skills = home.project().join(".agent/skills");
+        for check in [&["apply", "--check"][..], &["apply"], &["apply", "-R"]] {
+            let mut apply = home.command("git");
+            let applied = TestHome::finish(apply.args(check).arg(&patch).current_dir(&skills));
+            assert_eq!(applied.code, 0, "{check:?}: {applied:?}");
+            if check == ["apply"] {
+                assert_eq!(text_of(&home, "a/data.txt"), after);
+            }
+        }
+    }
+    assert_eq!(text_of(&home, "a/data.txt"), before);
+}
+
+#[test]
+fn a_change_of_the_execute_bit_alone_is_shown_as_that() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = installed();
+    let file = home.project().join(".agent/skills/a/data.txt");
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("set");
+    let shown = run(&home, &["diff", "a", "--local"]);
+    assert_eq!(shown.stdout, "a/data.txt can be executed\n", "{shown:?}");
+    let counted = run(&home, &["diff", "a", "--local", "--stat"]);
+    assert!(counted.stdout.contains("data.txt  can be executed"), "{counted:?}");
+    assert!(!counted.stdout.contains("not text"), "{counted:?}");
+}
+
+#[test]
 fn a_running_watcher_sees_every_installation_update_uninstallation_and_restoration() {
     let home = TestHome::new();
     skill(&home, "src", "a", "1", "");

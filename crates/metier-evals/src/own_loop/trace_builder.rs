@@ -29,18 +29,12 @@ pub(crate) struct TraceBuilder {
     levels: [Level; 2],
     end: Option<RunEnd>,
     spent: Spent,
-    inner: InnerCost,
+    /// Turns of loops inside ours, which our own budget does not count. Their tokens it does.
+    inner_model_calls: u32,
     /// Why the model gave no reply, or that its replies were none: in our loop, and in one inside it.
     failures: [Option<(TrialErrorKind, String)>; 2],
     /// A skill that should have been loaded and could not be.
     unloadable: Option<String>,
-}
-
-/// What loops inside ours did, which our own budget does not count. Their tokens it does.
-#[derive(Debug, Default)]
-struct InnerCost {
-    model_calls: u32,
-    tool_calls: u32,
 }
 
 /// How a run ended: its message, its answer, and the answer for programs.
@@ -78,7 +72,7 @@ impl TraceBuilder {
         let level = usize::from(inner);
         match event {
             Event::ModelRequested { turn, .. } if !inner => self.step = *turn,
-            Event::ModelReplied { .. } if inner => self.inner.model_calls += 1,
+            Event::ModelReplied { .. } if inner => self.inner_model_calls += 1,
             Event::ModelFailed { error, .. } => {
                 self.failures[level] = Some((kind_of(error.kind), error.to_string()));
             }
@@ -128,11 +122,8 @@ impl TraceBuilder {
         if let Op::Load { skill, .. } | Op::Delegate { skill, .. } = &op {
             self.loaded(skill, outcome, matches!(op, Op::Delegate { .. }), inner);
         }
-        if inner {
-            self.inner.tool_calls += u32::from(matches!(op, Op::Tool { .. } | Op::Script { .. }));
-            if self.is_being_delegated(&op) {
-                return;
-            }
+        if inner && self.is_being_delegated(&op) {
+            return;
         }
         self.actions.push(action_of(&op, self.step, outcome.ok, outcome.code, inner));
     }
@@ -251,7 +242,9 @@ impl TraceBuilder {
         let (status, message, answer, data) =
             self.end.take().unwrap_or((Status::Failed, None, None, None));
         let status = if is_enough { Status::DryRun } else { status };
-        let (usage, inner) = (self.spent.usage, &self.inner);
+        let usage = self.spent.usage;
+        let is_call = |it: &&TrialAction| matches!(it.action.as_str(), "call_tool" | "run_script");
+        let tool_calls = self.actions.iter().filter(is_call).count();
         // The turn at which it was stopped had only begun.
         let turns = self.spent.turns.saturating_sub(u32::from(is_enough));
         let trace = Trace {
@@ -265,8 +258,8 @@ impl TraceBuilder {
                 tokens_in: usage.input,
                 tokens_out: usage.output,
                 estimated: usage.estimated,
-                model_calls: turns + inner.model_calls,
-                tool_calls: self.spent.tool_calls + inner.tool_calls,
+                model_calls: turns + self.inner_model_calls,
+                tool_calls: u32::try_from(tool_calls).unwrap_or(u32::MAX),
                 ..TrialCost::default()
             },
             run: None,

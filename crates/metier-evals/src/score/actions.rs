@@ -90,15 +90,27 @@ fn in_sequence(sequence: &ActionSequence, actions: &[TrialAction]) -> CheckResul
 
 type Wrong = Option<(String, Option<u32>)>;
 
+/// What is wrong where no action that worked is one that was wanted.
+fn not_done(pattern: &ActionPattern, actions: &[&TrialAction]) -> (String, Option<u32>) {
+    let tried = actions.iter().find(|it| fits(pattern, it) && !was_done(pattern, it));
+    match tried {
+        Some(tried) => {
+            (format!("{} did not work{}", describe(pattern), why(tried)), Some(tried.step))
+        }
+        None => (format!("{} was not done", describe(pattern)), None),
+    }
+}
+
 fn in_order(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
     let mut from = 0;
     for pattern in wanted {
         let Some(at) = actions[from..].iter().position(|action| was_done(pattern, action)) else {
             // Done, but before what should come first.
             let early = actions[..from].iter().find(|action| was_done(pattern, action));
-            let why = if early.is_some() { "came too early" } else { "was not done" };
-            let step = early.map(|action| action.step);
-            return Some((format!("{} {why}", describe(pattern)), step));
+            return Some(match early {
+                Some(early) => (format!("{} came too early", describe(pattern)), Some(early.step)),
+                None => not_done(pattern, actions),
+            });
         };
         from += at + 1;
     }
@@ -114,7 +126,7 @@ fn exact(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
                 return Some((detail, Some(action.step)));
             }
             (Some(pattern), None) => {
-                return Some((format!("{} was not done", describe(pattern)), None));
+                return Some(not_done(pattern, actions));
             }
             (None, Some(action)) => {
                 return Some((format!("{} is one too many", shown(action)), Some(action.step)));
@@ -131,7 +143,7 @@ fn any_order(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
     for at in 0..wanted.len() {
         let mut seen = vec![false; actions.len()];
         if !assign(at, wanted, actions, &mut taken, &mut seen) {
-            return Some((format!("{} was not done", describe(&wanted[at])), None));
+            return Some(not_done(&wanted[at], actions));
         }
     }
     None
@@ -193,7 +205,9 @@ pub(super) fn constraints(limits: &Constraints, trace: &Trace) -> Vec<CheckResul
         trace.actions.iter().filter(|it| matches!(it.action.as_str(), "call_tool" | "run_script"))
     };
     let over = limits.max_tool_calls.and_then(|limit| calls().nth(limit as usize));
-    let calls_used = u64::from(trace.cost.tool_calls);
+    // A call that failed was one, too: a model that is stuck in them keeps within no limit. A program that is tested
+    // may count more than it shows.
+    let calls_used = u64::from(trace.cost.tool_calls).max(calls().count() as u64);
     at_most("tool calls", limits.max_tool_calls.map(u64::from), calls_used, over.map(|it| it.step));
     at_most(
         "turns",

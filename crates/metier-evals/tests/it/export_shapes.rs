@@ -91,3 +91,19 @@ fn an_error_is_in_the_notes_and_in_no_rate() {
     assert_eq!(benchmark["notes"], json!(["with_skill: 1 trial is an error and not counted"]));
     assert_eq!(benchmark["run_summary"]["with_skill"]["pass_rate"]["mean"], json!(1.0));
 }
+
+#[test]
+fn a_run_that_is_not_complete_says_so_and_names_only_the_cases_that_were_run() {
+    let (plan, results) = run(2);
+    let (_, whole) = export(&plan, &results, PublicShape::AgentSkills);
+    assert_eq!((&whole["notes"], &whole["metadata"]["evals_run"]), (&json!([]), &json!([1, 2])));
+    let first: Vec<TrialResult> =
+        results.into_iter().filter(|one| one.arm == Arm::Listed).take(1).collect();
+    let (_, some) = export(&plan, &first, PublicShape::AgentSkills);
+    assert_eq!(some["metadata"]["evals_run"], json!([1]));
+    let notes = json!([
+        "with_skill: 3 of 4 trials have no result: the run is not complete",
+        "without_skill: 4 of 4 trials have no result: the run is not complete",
+    ]);
+    assert_eq!(some["notes"], notes);
+}

@@ -10,6 +10,7 @@
 )]
 
 mod browser;
+mod changed_skills;
 mod compare_runs;
 mod export_shapes;
 mod fake;

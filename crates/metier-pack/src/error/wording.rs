@@ -53,6 +53,12 @@ impl PackError {
                 "check the path and the permissions".to_owned()
             }
             Self::Directory { .. } => "rename or remove the file, and try again".to_owned(),
+            Self::NotWritten { error, .. } if error.kind() == std::io::ErrorKind::InvalidInput => {
+                "nothing was changed; name another file".to_owned()
+            }
+            Self::NotWritten { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+                "nothing was changed; make the folder, or name another place".to_owned()
+            }
             Self::NotWritten { .. } => {
                 "nothing was changed; check the permissions and the free space there".to_owned()
             }
@@ -76,6 +82,9 @@ impl PackError {
                     .to_owned()
             }
             Self::TwoLayouts(_) => "name the folder of the skill that you want".to_owned(),
+            Self::FlatOfSeveral { has, .. } => {
+                format!("choose one with --skill, or pack without --flat; it has: {}", has.join(", "))
+            }
             Self::BadSkill { problem, .. } => problem.code.info().fix_advice.to_owned(),
             Self::BadName(_) => {
                 "use lower-case letters, digits and single hyphens, at most 64 characters".to_owned()
@@ -181,6 +190,11 @@ impl fmt::Display for PackError {
             Self::SkillsLeftOut { source, left_out } => {
                 f.write_str(&named_left_out(source, left_out))
             }
+            Self::FlatOfSeveral { source, has } => write!(
+                f,
+                "{source} has {} skills, and an archive with SKILL.md at its top holds one",
+                has.len()
+            ),
             Self::TwoLayouts(source) => write!(
                 f,
                 "{source} has a SKILL.md at its top and in folders below: it could be one skill or several"

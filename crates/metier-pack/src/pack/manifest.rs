@@ -13,6 +13,8 @@ use crate::skills_in::FoundSkill;
 /// Its name, at the top of the archive.
 pub(crate) const MANIFEST_FILE: &str = "manifest.json";
 const FORMAT: &str = "metier-pack-1";
+/// What every format of ours begins with.
+const FAMILY: &str = "metier-pack-";
 
 /// The list of digests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +51,28 @@ impl PackManifest {
         Self { format: FORMAT.to_owned(), skills: skills.iter().map(entry).collect() }
     }
 
-    /// The manifest in `bytes`; `None` for another file of that name.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok().filter(|manifest: &Self| manifest.format == FORMAT)
+    /// The manifest in `bytes`, or why it cannot be one; `None` for another file of that name. One that was damaged must
+    /// not count as none: that is how an archive that was changed would get rid of it.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Result<Self, &'static str>> {
+        if let Ok(manifest) = serde_json::from_slice::<Self>(bytes)
+            && manifest.format == FORMAT
+        {
+            return Some(Ok(manifest));
+        }
+        let format = match serde_json::from_slice::<serde_json::Value>(bytes) {
+            Ok(json) => json["format"].as_str().map(ToOwned::to_owned),
+            Err(_) => {
+                let is_ours = bytes.windows(FAMILY.len()).any(|it| it == FAMILY.as_bytes());
+                return is_ours.then_some(Err("it is damaged, and cannot be read"));
+            }
+        };
+        match format {
+            Some(format) if format == FORMAT => Some(Err("it is damaged: a part of it is missing")),
+            Some(format) if format.starts_with(FAMILY) => {
+                Some(Err("its format is not one that this version knows"))
+            }
+            _ => None,
+        }
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -76,6 +97,13 @@ impl PackManifest {
                 let mut paths = skill.files.keys().chain(files.keys().copied());
                 let path = paths.find(differs).map_or("its execute bits", String::as_str);
                 return Some(format!("`{name}`: {path}"));
+            }
+            let executable = other.tree.files.iter().filter(|file| file.executable);
+            if !executable.map(|file| &file.path).eq(&skill.executable) {
+                return Some(format!("`{name}`: its execute bits"));
+            }
+            if other.summary.version != skill.version {
+                return Some(format!("`{name}`: its version"));
             }
         }
         let extra = found.keys().find(|name| !self.skills.contains_key(**name));

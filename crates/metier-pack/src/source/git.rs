@@ -450,6 +450,16 @@ mod tests {
             "git@-host:x",
             "https://h/x.git//a/../b",
             "git@host:a;touch x",
+            // The host that is asked would be another one than the one that is judged.
+            "https://github.com//evil/x",
+            "https://github.com//",
+            "https://u:p@github.com//x",
+            "https://gitlab.com//x/y",
+            "https://codeberg.org//x",
+            "https://github.com:8443//x",
+            "git://github.com//x",
+            "git://h//",
+            "ssh://git@github.com//x/y",
         ] {
             let found = parse_remote(text).unwrap_or_else(|| panic!("{text} is not a repository"));
             assert!(matches!(found, Err(PackError::BadSource { .. })), "{text}: {found:?}");

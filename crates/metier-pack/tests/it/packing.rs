@@ -178,6 +178,49 @@ fn an_archive_that_does_not_fit_its_own_list_is_refused() {
     home.install("out.zip").expect("installs");
 }
 
+#[test]
+fn a_list_of_digests_that_is_damaged_or_of_another_version_is_not_taken_for_none() {
+    let home = Home::new();
+    home.write("pdf/SKILL.md", SKILL);
+    home.write("pdf/a.md", "as it was packed");
+    plan_pack(&home.path("pdf"), PackOptions::default())
+        .expect("plans")
+        .write(&home.path("out.zip"))
+        .expect("packs");
+    let whole = String::from_utf8(manifest_of(&home, "out.zip")).expect("text");
+    let install = |manifest: &str| {
+        let entries = [
+            Entry::deflated("manifest.json", manifest.to_owned()),
+            Entry::deflated("pdf/SKILL.md", SKILL),
+            Entry::deflated("pdf/a.md", "as it was packed"),
+        ];
+        home.write("mixed.zip", Zip::of(entries).bytes());
+        home.install("mixed.zip")
+    };
+    let tree = whole.find("\"tree\"").expect("a tree");
+    let without_tree =
+        format!("{}{}", &whole[..tree], &whole[whole[tree..].find('\n').expect("a line") + tree..]);
+    for damaged in [
+        whole[..whole.len() - 10].to_owned(),
+        format!("\u{feff}{whole}"),
+        whole.replace("metier-pack-1", "metier-pack-2"),
+        whole.replace("metier-pack-1", "metier-pack-1 "),
+        whole.replacen("\"skills\"", "\"skills\": {}, \"skills\"", 1),
+        whole.replace("\"files\"", "\"file\""),
+        without_tree,
+        whole.replacen("\"tree\"", "\"version\": \"9\", \"tree\"", 1),
+        whole.replacen("\"tree\"", "\"executable\": [\"a.md\"], \"tree\"", 1),
+    ] {
+        let error = install(&damaged).expect_err(&damaged);
+        assert_eq!(error.code(), "manifest-mismatch", "{error}: {damaged}");
+    }
+    install(&whole).expect("installs");
+    // Files of other programs that have this name.
+    for other in ["{\"name\": \"app\"}", "not JSON", "{\"format\": 3}", "[]"] {
+        install(other).unwrap_or_else(|error| panic!("{other}: {error}"));
+    }
+}
+
 /// The `manifest.json` of a pack, by way of the program that everybody has.
 fn manifest_of(home: &Home, zip: &str) -> Vec<u8> {
     let out = std::process::Command::new("unzip")

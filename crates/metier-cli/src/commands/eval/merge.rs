@@ -37,7 +37,9 @@ struct Merged(MergeReport);
 pub(super) fn run(args: &EvalMergeArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
     let here = |path: &PathBuf| metier.working_dir().join(path);
-    let folders: Vec<PathBuf> = args.folders.iter().map(here).collect();
+    // A shell that completes `results/*` names the list of runs too.
+    let is_list = |path: &PathBuf| path.ends_with("runs.jsonl") && !metier::fs::is_dir(path);
+    let folders: Vec<PathBuf> = args.folders.iter().map(here).filter(|it| !is_list(it)).collect();
     let store = match &args.into {
         Some(into) => FileStore::at(&here(into)),
         None => FileStore::in_project(&metier)?,

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 #[cfg(feature = "postgres")]
 use super::saved::database_plan;
-use super::saved::{Folded, Form, RunOutput, SavedRun, fold, saved_plan};
+use super::saved::{Folded, Form, RunOutput, SavedRun, check_page_place, fold, saved_plan};
 use super::scoring::ScoringArgs;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -75,6 +75,8 @@ pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Ou
         return Ok(Box::new(SavedRuns::of(&FileStore::in_project(&metier)?)?));
     }
     let scoring = args.scoring.scoring()?;
+    let page = args.html.as_ref().map(|path| metier.working_dir().join(path));
+    page.as_deref().map(check_page_place).transpose()?;
     let folded = match args.saved(context, &metier)? {
         SavedRun::Plan(plan, store) => {
             fold(&*store, &plan, scoring.options(), args.html.is_some())?
@@ -93,8 +95,8 @@ pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Ou
         }),
     };
     let output = RunOutput::new(folded, args.format, None);
-    if let Some(path) = &args.html {
-        output.write_html(&metier.working_dir().join(path))?;
+    if let Some(page) = &page {
+        output.write_html(page)?;
     }
     output.write_summary(context.metier.environment());
     Ok(Box::new(output))

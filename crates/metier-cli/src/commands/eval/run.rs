@@ -18,7 +18,7 @@ use metier_evals::{
 };
 
 use super::progress::LiveCounts;
-use super::saved::{Folded, Form, RunOutput, fold, saved_plan};
+use super::saved::{Folded, Form, RunOutput, check_page_place, fold, saved_plan};
 use super::scoring::ScoringArgs;
 use crate::agent::signal::Interrupt;
 use crate::context::{AgentArgs, Context, FindArgs};
@@ -320,6 +320,8 @@ pub(super) fn run(args: &EvalRunArgs, context: &Context, _: bool) -> Result<Box<
     let scoring = args.scoring.scoring()?;
     let environment: &Environment = context.metier.environment();
     let shard = args.shard.as_deref().map(|text| Shard::parse(text, environment)).transpose()?;
+    let page = args.html.as_ref().map(|path| context.metier.working_dir().join(path));
+    page.as_deref().map(check_page_place).transpose()?;
     let interrupt = Interrupt::listen();
     let metier = context.finding(&args.find);
     let cases = args.choice.cases(&metier)?;
@@ -340,8 +342,8 @@ pub(super) fn run(args: &EvalRunArgs, context: &Context, _: bool) -> Result<Box<
     let compared = baseline.map(|before| before.compared_with(&folded, scoring)).transpose()?;
     let part = shard.map(|shard| finished_part(shard, &store, &id, &folded)).transpose()?;
     let output = RunOutput::new(folded, args.format, compared).with_folder(store.folder(&id));
-    if let Some(path) = &args.html {
-        output.write_html(&context.metier.working_dir().join(path))?;
+    if let Some(page) = &page {
+        output.write_html(page)?;
     }
     output.write_summary(environment);
     Ok(Box::new(match (stopped, part.flatten()) {

@@ -1,11 +1,11 @@
 //! Runs of evals that are on disk: which one is meant, its report, and how that is printed.
 //! The commands that look at earlier runs share it.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use metier::fs::HeldDir;
+use metier::fs::{EntryKind, HeldDir, PiecewiseFile};
 use metier::skill::Digest;
 use metier::{Environment, Metier};
 use metier_evals::report::{
@@ -250,11 +250,31 @@ impl RunOutput {
             Some(compared) => page_with_baseline(html, compared),
             None => html.clone(),
         };
+        check_page_place(path)?;
         metier::fs::replace_shared(path, html.as_bytes()).map_err(|error| {
             let message = format!("{} cannot be written: {error}", path.display());
             CommandError::failed("eval-html", message)
         })
     }
+}
+
+/// An error where a page would replace something that is no page: a file of cases, named by mistake, or a device.
+pub(super) fn check_page_place(path: &Path) -> Result<()> {
+    let is_page = || {
+        let mut head = Vec::new();
+        let file = PiecewiseFile::open(path).ok()?;
+        file.reader().take(64).read_to_end(&mut head).ok()?;
+        let head = String::from_utf8_lossy(&head).trim_start().to_lowercase();
+        Some(head.is_empty() || head.starts_with("<!doctype html") || head.starts_with("<html"))
+    };
+    let what = match metier::fs::entry_kind(path) {
+        None => return Ok(()),
+        Some(EntryKind::File) if is_page().unwrap_or_default() => return Ok(()),
+        Some(EntryKind::File) => "is there already, and is no HTML page",
+        Some(_) => "is not a regular file, and is not replaced",
+    };
+    Err(CommandError::failed("already-exists", format!("{} {what}", safe(&path.to_string_lossy())))
+        .help("name another file"))
 }
 
 #[derive(Serialize)]
