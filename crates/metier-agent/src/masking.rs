@@ -34,7 +34,8 @@ pub(crate) fn mask_setup(setup: &mut Setup, secrets: &Arc<Secrets>) {
     let texts = texts.chain(chosen.iter_mut().filter_map(|chosen| chosen.arguments.as_mut()));
     let texts = texts.chain(shown.iter_mut().map(|shown| &mut shown.reason));
     texts.for_each(|text| mask(text, secrets));
-    [system, system_for_call].into_iter().for_each(|text| mask_shared(text, secrets));
+    mask_shared(system, secrets);
+    mask_shared(system_for_call, secrets);
     if skills.iter().any(|card| secrets.hide_in(&card.description).is_some()) {
         let cards = std::mem::take(skills);
         *skills = cards.changed(|card| mask_shared(&mut card.description, secrets));
