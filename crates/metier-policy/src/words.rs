@@ -9,10 +9,16 @@
 //! | `npx * --help` | one argument, whatever it is, then `--help` |
 //! | `*` | every command |
 //!
+//! Of scripts, `project:*` means those of all skills of that source.
+//!
 //! `gitx`, `/tmp/git` and the one word `git log; rm -rf` are other programs than `git`. A rule that
 //! asks or refuses matches more widely ([`MatchMode::Wide`]): `rm` then means `/bin/rm` as well, and
 //! `git push` means it with more arguments. A list of denied commands is still not a security boundary,
 //! since any program may start another; the sandbox is.
+
+use std::str::FromStr;
+
+use metier_skill::Source;
 
 use crate::wildcard::Wildcard;
 
@@ -31,6 +37,9 @@ pub(crate) struct Words {
     words: Box<[Word]>,
     /// Whether more arguments may follow.
     open: bool,
+    /// For `project:*`, among scripts: all of those skills. Read as arguments it would mean a script called `project`,
+    /// so that a rule which denies would deny nothing.
+    of_source: Option<Wildcard>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +66,12 @@ impl Words {
             }
         }
         let count = words.len();
+        let of_source = match words[..] {
+            [word] if family && Source::from_str(word).is_ok() => {
+                Some(Wildcard::new(&format!("{word}:*")))
+            }
+            _ => None,
+        };
         let words = words.into_iter().enumerate().map(|(at, word)| Word {
             whole: Wildcard::new(word),
             // Never for the program: `git:*` must not mean a program called `git:x`.
@@ -64,7 +79,7 @@ impl Words {
                 .then(|| Wildcard::new(&format!("{word}:*"))),
             has_slash: word.contains('/'),
         });
-        Self { words: words.collect(), open }
+        Self { words: words.collect(), open, of_source }
     }
 
     /// Whether it matches the program and its arguments.
@@ -85,6 +100,9 @@ impl Words {
     ) -> bool {
         let Some((first, rest)) = self.words.split_first() else { return self.open };
         let open = self.open || rest.is_empty() || mode == MatchMode::Wide;
+        if self.of_source.as_ref().is_some_and(|all| spellings.iter().any(|it| all.matches(it))) {
+            return true;
+        }
         spellings.iter().any(|spelling| first.whole.matches(spelling))
             && match_arguments(rest, open, args)
     }
@@ -92,7 +110,8 @@ impl Words {
     /// Whether it matches some script of a skill that can be spelt in several ways.
     pub(crate) fn may_match_script_of(&self, skill: &[String]) -> bool {
         let Some(first) = self.words.first() else { return self.open };
-        skill.iter().any(|name| first.whole.may_begin_with(&format!("{name}/")))
+        let is_of = |name: &String| self.of_source.as_ref().is_some_and(|all| all.matches(name));
+        skill.iter().any(|name| first.whole.may_begin_with(&format!("{name}/")) || is_of(name))
     }
 }
 
@@ -188,7 +207,9 @@ mod tests {
             ("pdf/scripts/fill.py", true),
             ("pdf/scripts/fill.py --in *", true),
             ("pdf/scripts/fill.py --out *", false),
+            ("user:*", true),
             ("project:*", false),
+            ("pdf:*", false),
             ("scripts/fill.py", false),
         ] {
             let words = Words::new(pattern);
