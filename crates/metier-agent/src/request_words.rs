@@ -172,10 +172,9 @@ fn orders_change(sentence: &str) -> bool {
     let is_thing = |word: &&str| is_path(word) || FILE_NOUNS.contains(word);
     words.iter().enumerate().any(|(at, word)| {
         let is_order = match &words[..at] {
-            [] => !is_question,
+            [] | ["you"] => !is_question,
             [.., "you", "to"] => true,
             [.., asking, "you"] => ASKING_YOU.contains(asking),
-            ["you"] => !is_question,
             [.., before] => BEFORE_ORDER.contains(before),
         };
         if !is_order {

@@ -35,7 +35,7 @@ use crate::outgoing::Outgoing;
 use crate::review::report_of;
 use crate::skills_in::{FoundSkill, skills_in};
 
-pub(crate) use manifest::{MANIFEST_FILE, PackManifest};
+pub(crate) use manifest::{MANIFEST_FILE, PackManifest, check_manifest};
 use tar_writer::{TarPacking, TarWriter};
 use zip_writer::ZipWriter;
 

@@ -3,7 +3,7 @@
 //! An archive is hashed, unpacked and judged through one open descriptor; one that is written to meanwhile
 //! is refused.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use metier_fs::PiecewiseFile;
 use metier_sign::TrustedKeys;
@@ -19,7 +19,7 @@ use crate::left_out::{LeftOut, LeftOutReason};
 use crate::limits::PackLimits;
 use crate::marketplace::{Plugin, PluginPlace, read_plugins};
 use crate::outgoing::{ByteCount, Outgoing};
-use crate::pack::{MANIFEST_FILE, joined};
+use crate::pack::{check_manifest, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
 use crate::signatures::{CheckedSignatures, Sidecar, read_sidecars};
@@ -382,16 +382,6 @@ pub(crate) fn read_open_archive(
         return Err(unsound(ArchiveFault::Changed.into()));
     }
     Ok((tree, digest))
-}
-
-/// An archive that lists its digests has to fit them.
-pub(crate) fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
-    let listed = tree.files.iter().find(|file| file.path == MANIFEST_FILE);
-    let Some(manifest) = listed.and_then(|file| file.manifest.as_ref()) else { return Ok(()) };
-    let mismatch = |what| PackError::ManifestMismatch { path: PathBuf::from(shown), what };
-    let manifest = manifest.as_ref().map_err(|why| mismatch((*why).to_owned()))?;
-    let all = skills_in(tree, shown, &[])?;
-    manifest.difference(&all).map_or(Ok(()), |what| Err(mismatch(what)))
 }
 
 impl Prepared {

@@ -13,7 +13,8 @@ use crate::error::PackError;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::pack::MANIFEST_FILE;
-use crate::prepare::{check_manifest, read_archive};
+use crate::pack::check_manifest;
+use crate::prepare::read_archive;
 use crate::signatures::{CheckedSignatures, UncheckedSignature};
 use crate::skills_in::{FoundSkill, skills_in};
 

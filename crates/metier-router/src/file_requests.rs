@@ -262,9 +262,8 @@ pub(crate) fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolR
             return Some(ToolRequest::OfKind { path, extension });
         }
     }
-    if let Some(extension) = chinese_how_many(request).filter(|_| short) {
-        let path = chinese_place(request).unwrap_or_else(|| ".".to_owned());
-        return Some(ToolRequest::HowMany { path, extension });
+    if let Some(counting) = chinese_how_many(request).filter(|_| short) {
+        return Some(counting);
     }
     let about = ["是做什么的", "做什么", "是什么", "有什么用", "干什么", "介绍"];
     if short
@@ -291,8 +290,8 @@ pub(crate) fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolR
     }
 }
 
-/// 有几个 csv 文件, 数一下 src 里的文件: the kind of files that are to be counted, if that is all that is asked.
-fn chinese_how_many(request: &str) -> Option<Option<String>> {
+/// 有几个 csv 文件, 数一下 src 里的文件: the files that are to be counted, if that is all that is asked.
+fn chinese_how_many(request: &str) -> Option<ToolRequest> {
     const COUNTS: &[&str] = &["有多少个", "有几个", "多少个", "几个", "多少", "数一下", "数一数"];
     const SMALL: &[&str] = &[
         "请问",
@@ -327,7 +326,8 @@ fn chinese_how_many(request: &str) -> Option<Option<String>> {
     let mut text = request.to_lowercase().replace("文件夹", "目录");
     let count = COUNTS.iter().find(|count| text.contains(**count))?;
     text = text.replacen(count, "\u{1}", 1);
-    if let Some(place) = chinese_place(request) {
+    let place = chinese_place(request);
+    if let Some(place) = &place {
         text = text.replacen(&place.to_lowercase(), "", 1);
     }
     let kind = latin_words(&text).into_iter().next();
@@ -337,7 +337,9 @@ fn chinese_how_many(request: &str) -> Option<Option<String>> {
     let text = SMALL.iter().fold(text, |text, word| text.replace(word, ""));
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let is_known = kind.as_ref().is_none_or(|kind| KINDS.contains(&kind.as_str()));
-    (is_known && matches!(text.as_str(), "\u{1}文件" | "文件\u{1}")).then_some(kind)
+    let path = place.unwrap_or_else(|| ".".to_owned());
+    let counting = ToolRequest::HowMany { path, extension: kind };
+    (is_known && matches!(text.as_str(), "\u{1}文件" | "文件\u{1}")).then_some(counting)
 }
 
 fn is_mark(word: &str) -> bool {

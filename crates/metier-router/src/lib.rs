@@ -14,13 +14,13 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `router` | [`Router`]: the choice of a skill, what is done for it, the plan |
+//! | `router`, `planning` | [`Router`]: the choice of a skill, what is done for it, the plan |
 //! | `entities`, `chinese`, `chinese_files` | what a request names: files, columns, numbers |
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
 //! | `formats`, `looks` | the kinds of files that a skill says it is for; requests to look at a file of data |
 //! | `tables` | the table that is meant where none is named |
-//! | `tool_requests`, `file_requests` | requests that a tool answers, and which call that is |
+//! | `tool_requests`, `file_requests`, `set_phrases` | requests that a tool answers, and which call that is |
 //! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
@@ -44,9 +44,11 @@ mod filler_words;
 mod formats;
 mod leftover;
 mod looks;
+mod planning;
 mod reading;
 mod router;
 mod script;
+mod set_phrases;
 mod tables;
 mod tool_answers;
 mod tool_requests;

@@ -10,14 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{
-    Action, AnswerStatus, Decision, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo,
-    OfferedSkill, PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus, StreamEvent,
-    Turn,
+    Action, Decision, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo, OfferedSkill,
+    PastAction, Reply, SkillRef, StepStatus, StreamEvent, Turn,
 };
 use metier_registry::catalog::SharedIndex;
 use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_skill::FailureCode;
 use metier_skill::own_tools::LIST_DIR;
-use metier_skill::{FailureCode, text};
 use serde_json::json;
 
 use crate::answer::{Ending, Voice};
@@ -25,6 +24,7 @@ use crate::chinese::with_plain_digits;
 use crate::commands::{self, Command};
 use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
+use crate::planning::{finish, mark, plan, with_plan};
 use crate::tool_requests::{ToolRequest, tool_request};
 use crate::unmet::ScriptRun;
 use crate::{formats, looks, reading, script, tables, unmet};
@@ -35,8 +35,6 @@ const MAX_SKILLS: usize = 2;
 const MAX_RANKED: usize = 8;
 /// How many skills are named when none fits.
 const MAX_NEAR: usize = 3;
-/// Characters of the request that a plan repeats.
-const GOAL_CHARS: usize = 300;
 
 /// The offline model.
 #[derive(Debug, Default)]
@@ -396,61 +394,4 @@ fn about(turn: &Turn, skill: &LoadedText) -> String {
     let offered = turn.view.offered.iter().find(is_it);
     let words = offered.map_or(&skill.description, |offered| &offered.description);
     format!("{}\n{words}", skill.name)
-}
-
-/// The plan so far, or a new one.
-fn plan(turn: &Turn, voice: Voice, names: &str) -> Plan {
-    if let Some(plan) = turn.view.plan.as_ref().filter(|plan| !plan.steps.is_empty()) {
-        return plan.clone();
-    }
-    let goal = text::clip(turn.view.request.trim(), GOAL_CHARS).into_owned();
-    let steps = voice.steps(names).into_iter().zip(["s1", "s2", "s3"]);
-    let step = |(title, id): (String, &str)| PlanStep {
-        id: id.to_owned(),
-        title,
-        status: StepStatus::Pending,
-    };
-    Plan { goal, steps: steps.map(step).collect(), ..Plan::default() }
-}
-
-fn mark(plan: &mut Plan, id: &str, status: StepStatus) {
-    if let Some(step) = plan.steps.iter_mut().find(|step| step.id == id) {
-        step.status = status;
-    }
-}
-
-/// A decision that makes the plan, or replaces the one there is if it changed.
-fn with_plan(turn: &Turn, plan: Plan, action: Action) -> Decision {
-    match &turn.view.plan {
-        None => Decision { plan: Some(plan), plan_update: None, action },
-        Some(before) if *before == plan => Decision::to(action),
-        Some(_) => Decision { plan: None, plan_update: Some(PlanUpdate::Replace(plan)), action },
-    }
-}
-
-/// The answer, with the plan brought to its end.
-fn finish(turn: &Turn, voice: Voice, ending: Ending, text: String) -> Decision {
-    let status = match ending {
-        // What was not done because nothing should be is no failure.
-        Ending::GaveUp if turn.past().any(script::is_dry) => AnswerStatus::Done,
-        Ending::GaveUp if turn.past().any(|past| !past.ok) => AnswerStatus::Failed,
-        Ending::GaveUp => AnswerStatus::Abstained,
-        Ending::Done | Ending::Read => AnswerStatus::Done,
-    };
-    let action = Action::FinalAnswer { text: voice.with_note(turn, text), data: None, status };
-    // Without a plan there was nothing to do, and an answer needs none.
-    let Some(mut plan) = turn.view.plan.clone() else {
-        return Decision::to(action);
-    };
-    for step in &mut plan.steps {
-        step.status = match step.status {
-            StepStatus::Pending | StepStatus::InProgress if step.id == "s3" => {
-                StepStatus::Completed
-            }
-            StepStatus::InProgress if ending != Ending::GaveUp => StepStatus::Completed,
-            StepStatus::Pending | StepStatus::InProgress => StepStatus::Skipped,
-            done => done,
-        };
-    }
-    with_plan(turn, plan, action)
 }

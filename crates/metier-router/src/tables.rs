@@ -48,6 +48,9 @@ pub(crate) fn only_table(turn: &Turn) -> Option<&str> {
     tables.next().filter(|_| tables.next().is_none())
 }
 
+/// Charts and sorted tables are other work.
+const OTHERS: &[&str] = &["图", "画", "排序", "chart", "plot", "draw", "graph", "sort"];
+
 /// The request, with words for what it says by grammar alone: `各产品销量` and `top 3 products by units` have
 /// no word for a breakdown. Only where a file is named: "the highest mountain" is about no table.
 pub(crate) fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, str> {
@@ -55,8 +58,6 @@ pub(crate) fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, st
     if let Some(wish) = wish_for_skill(request).filter(|_| !request.starts_with('/')) {
         return Cow::Borrowed(wish);
     }
-    // Charts and sorted tables are other work.
-    const OTHERS: &[&str] = &["图", "画", "排序", "chart", "plot", "draw", "graph", "sort"];
     if OTHERS.iter().any(|word| request.contains(word)) {
         return Cow::Borrowed(request);
     }

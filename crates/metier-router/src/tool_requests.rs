@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::entities::{RequestEntities, extension, is_in_chinese};
 use crate::file_requests::{self, chinese_place, latin_words};
+use crate::set_phrases::{HELP, PROJECT};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,58 +89,6 @@ impl ToolRequest {
     }
 }
 
-const HELP: &[&str] = &[
-    "help",
-    "help me",
-    "what can you do",
-    "what can you do for me",
-    "what can you help me with",
-    "how can you help",
-    "how can you help me",
-    "what skills do you have",
-    "which skills are there",
-    "what skills are there",
-    "list skills",
-    "list the skills",
-    "list your skills",
-    "show skills",
-    "show me your skills",
-    "帮助",
-    "你能做什么",
-    "你会做什么",
-    "你可以做什么",
-    "能做什么",
-    "你会什么",
-    "有哪些技能",
-    "有什么技能",
-    "你有哪些技能",
-    "列出技能",
-    "你能帮我做什么",
-    "怎么用",
-];
-const PROJECT: &[&str] = &[
-    "what is this project about",
-    "what's this project about",
-    "what is the project about",
-    "what does this project do",
-    "what is this project",
-    "what is this repo about",
-    "what is this repository about",
-    "what does this repo do",
-    "what is this about",
-    "describe this project",
-    "describe this repo",
-    "describe this repository",
-    "describe the project",
-    "describe the repo",
-    "这个项目是做什么的",
-    "这个项目是干什么的",
-    "这个项目是什么",
-    "这是什么项目",
-    "介绍一下这个项目",
-    "介绍这个项目",
-    "这个项目讲的是什么",
-];
 /// Words between the parts of a request that mean nothing more.
 const FILLERS: &[&str] = &[
     "a",

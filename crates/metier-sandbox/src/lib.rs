@@ -20,7 +20,7 @@
 //! | `program` | a program of the user's own, such as git, run as it is ([`UserProgram`]) |
 //! | `unconfined` | a plain child with a clean environment, where there is no helper |
 //! | `linux` | the helper: one file per step |
-//! | `platform_linux`, `platform_other` | the parent's side of each system |
+//! | `platform` (`platform_linux`, `platform_other`) | the parent's side of each system |
 //! | `error` | why a process was not run, or why its end is not known |
 //!
 //! ```no_run

@@ -10,6 +10,7 @@ use metier_tools::policy_facts::{absolute, real_path};
 
 use crate::error::{Error, Result};
 use crate::open::Metier;
+use crate::session::Session;
 
 /// A file that the user gave.
 pub(crate) enum GivenFile {
@@ -91,5 +92,23 @@ impl Metier {
         let workspace = self.workspace();
         let workspace = metier_fs::canonical(&workspace).unwrap_or(workspace);
         real.strip_prefix(&workspace).ok().and_then(Path::to_str).map(ToOwned::to_owned)
+    }
+}
+
+impl Session {
+    /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
+    pub(crate) fn given(&self, gate: LoadGate<'_>) -> Result<(Vec<String>, String)> {
+        let (mut paths, mut texts) = (Vec::new(), String::new());
+        for file in &self.files {
+            match self.metier().given_file(file, gate)? {
+                GivenFile::Path(path) => paths.push(path),
+                // Its text for a model, its path for scripts.
+                GivenFile::Text { path, text } => {
+                    texts.push_str(&text);
+                    paths.push(path);
+                }
+            }
+        }
+        Ok((paths, texts))
     }
 }

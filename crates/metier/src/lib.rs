@@ -84,7 +84,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
+//! | `open`, `environment`, `user_folders` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch`, `delete` | finding, reading, listing skills; switching one on or off; what may be deleted |
 //! | `install`, `accepted`, `sources`, `downloads` | packing, installing, updating, uninstalling, restoring and verifying skills; what was accepted before; how their sources are reached |

@@ -18,14 +18,12 @@ use metier_model::Model;
 use metier_policy::Invoker;
 use metier_registry::Scan;
 use metier_skill::{Digest, SkillId};
-use metier_tools::LoadGate;
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::RunApprover;
 use crate::chosen_skills::FirstSkills;
 use crate::error::{Error, Result};
 use crate::executor::cap_for;
-use crate::given::GivenFile;
 use crate::guard::RunRules;
 use crate::open::Metier;
 use crate::own_tools::OwnTools;
@@ -50,7 +48,7 @@ pub struct Session {
     pub(crate) tools: OwnTools,
     skills: Vec<String>,
     pub(crate) author: RequestAuthor,
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     max_turns: Option<u32>,
     pub(crate) mode: Mode,
     approved: Option<Digest>,
@@ -396,22 +394,6 @@ impl Session {
         let scan = self.metier.skills();
         self.metier.guard(&scan)?.with_rules(&self.rules)?;
         self.skills.iter().try_for_each(|name| find(name, &scan).map(|_| ()))
-    }
-
-    /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
-    pub(crate) fn given(&self, gate: LoadGate<'_>) -> Result<(Vec<String>, String)> {
-        let (mut paths, mut texts) = (Vec::new(), String::new());
-        for file in &self.files {
-            match self.metier.given_file(file, gate)? {
-                GivenFile::Path(path) => paths.push(path),
-                // Its text for a model, its path for scripts.
-                GivenFile::Text { path, text } => {
-                    texts.push_str(&text);
-                    paths.push(path);
-                }
-            }
-        }
-        Ok((paths, texts))
     }
 
     /// What a run may spend: the settings, and fewer turns where the caller says so.

@@ -1,6 +1,6 @@
 //! The table of modules in a crate's `lib.rs` names every one of them.
 //!
-//! A newcomer reads it first, and a module that is not in it is found by nobody.
+//! A newcomer reads it first, and a module that is not in it stays unknown.
 
 use super::finding::Finding;
 

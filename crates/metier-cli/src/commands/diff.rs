@@ -244,7 +244,7 @@ impl Output for Differences {
                     _ => Some("not text".to_owned()),
                 };
                 let mode = mode_text(file).map(ToOwned::to_owned);
-                let what = Vec::from_iter(number.into_iter().chain(mode)).join(", ");
+                let what = number.into_iter().chain(mode).collect::<Vec<_>>().join(", ");
                 writeln!(out, "  {} {}  {what}", change_word(file), safe(&file.path))?;
             }
             if let Some(tools) = &diff.tools {

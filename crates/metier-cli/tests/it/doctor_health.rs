@@ -96,7 +96,7 @@ fn a_rule_about_scripts_of_no_known_skill_is_a_warning_with_the_nearest_name() {
         ("run_script", "user:pdf-tools/scripts/a.py *", None),
         ("run_script", "builtin:*", None),
         // What follows a colon at the end are arguments, as in `git:*`.
-        ("run_script", "pdf-tool:*", Some("pdf-tools/*")),
+        ("run_script", "pdf-tool:*", Some("")),
         ("run_script", "builtin:*/*", None),
         ("run_script", "pdf*", None),
         ("run_script", "*", None),

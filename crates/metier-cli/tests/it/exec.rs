@@ -92,7 +92,7 @@ fn the_built_in_script_gives_the_right_numbers() {
     assert!(output.stdout.starts_with("sales.csv has 2 rows and 2 columns.\n"), "{output:?}");
     let output = run(&home, &[&args[..], &["--json"]].concat());
     let profile: Value = serde_json::from_str(&output.stdout).expect("JSON");
-    assert_eq!((&profile["rows"], &profile["columns"][1]["max"]), (&2.into(), &10.0.into()));
+    assert_eq!((&profile["rows"], &profile["columns"][1]["max"]), (&2.into(), &10.into()));
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn a_file_of_an_option_is_not_given_round_the_floor_and_the_rules() {
     symlink(home.home().join(".ssh/id_rsa"), home.home().join("linked.txt")).expect("a link");
     let model = scripted(&home, &json!([answer("the end")]));
     let setups = || {
-        let runs = home.home().join(".local/state/metier/runs");
+        let runs = home.project().join(".agent/runs");
         let files = if runs.exists() { crate::support::files_below(&runs) } else { Vec::new() };
         let texts = files.iter().map(|file| std::fs::read(runs.join(file)).unwrap_or_default());
         texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect::<Vec<_>>().join("\n")

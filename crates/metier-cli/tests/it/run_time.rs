@@ -47,7 +47,11 @@ fn is_out_of_time(home: &TestHome, output: &Output, started: Instant) -> Vec<Val
         (&end["type"], &end["status"]),
         (&json!("run.finished"), &json!("budget_exhausted"))
     );
-    assert_eq!(end["message"].as_str().map(|text| text.contains("wall_ms")), Some(true), "{end}");
+    assert_eq!(
+        end["message"].as_str().map(|text| text.contains("budgets.wall_s")),
+        Some(true),
+        "{end}"
+    );
     assert_eq!(of_type(&events, "budget.spent").len(), 1);
     is_sound(home);
     events

@@ -147,7 +147,7 @@ impl Session {
             }
         };
         let outcome = self.host.run(call, &CancelToken::new(), &hear).map_err(|error| {
-            ToolFailure::new(FailureCode::Failed, format!("{error} [{}]", error.code()))
+            ToolFailure::new(error.failure_code(), format!("{error} [{}]", error.code()))
         })?;
         let results = ResultFilter::default();
         results.filter("run_script", Ok(outcome.to_result(call.network, Vec::new(), &results)))

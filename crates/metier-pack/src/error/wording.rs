@@ -41,27 +41,10 @@ impl PackError {
         {
             return limit;
         }
+        if let Some(help) = self.file_help() {
+            return help.to_owned();
+        }
         match self {
-            Self::Archive {
-                error: ArchiveError::Fault { fault: ArchiveFault::NameEncoding, .. },
-                ..
-            } => "programs read such names differently; pack it anew with `metier pack`".to_owned(),
-            Self::Archive { error: ArchiveError::Fault { .. }, .. } => {
-                "nothing was installed; get the archive again, or pack it anew with `metier pack`".to_owned()
-            }
-            Self::Archive { .. } | Self::NotReadable { .. } => {
-                "check the path and the permissions".to_owned()
-            }
-            Self::Directory { .. } => "rename or remove the file, and try again".to_owned(),
-            Self::NotWritten { error, .. } if error.kind() == std::io::ErrorKind::InvalidInput => {
-                "nothing was changed; name another file".to_owned()
-            }
-            Self::NotWritten { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
-                "nothing was changed; make the folder, or name another place".to_owned()
-            }
-            Self::NotWritten { .. } => {
-                "nothing was changed; check the permissions and the free space there".to_owned()
-            }
             Self::Unfinished { .. } => {
                 "nothing is lost: check the permissions and the free space there; the next command, such as `metier verify`, finishes it"
                     .to_owned()
@@ -98,7 +81,6 @@ impl PackError {
                 "it may have come with a clone: remove it, and try again".to_owned()
             }
             Self::BadTarget { .. } => "replace it by a folder of your own, and try again".to_owned(),
-            Self::Cancelled => String::new(),
             Self::Busy(_) => "wait for the other process, and try again".to_owned(),
             Self::BadRecord { .. } => {
                 "nothing was changed; fix the file, or restore it from version control".to_owned()
@@ -141,7 +123,38 @@ impl PackError {
             }
             Self::DependencyCycle(_) => "one of them has to do without the next one".to_owned(),
             Self::Required(_) => "uninstall those too, or use --force".to_owned(),
+            // The others are in `file_help`.
+            Self::Cancelled
+            | Self::Archive { .. }
+            | Self::Directory { .. }
+            | Self::NotReadable { .. }
+            | Self::NotWritten { .. } => String::new(),
         }
+    }
+
+    /// What to do about an archive or a file that cannot be read or written.
+    fn file_help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Archive {
+                error: ArchiveError::Fault { fault: ArchiveFault::NameEncoding, .. },
+                ..
+            } => "programs read such names differently; pack it anew with `metier pack`",
+            Self::Archive { error: ArchiveError::Fault { .. }, .. } => {
+                "nothing was installed; get the archive again, or pack it anew with `metier pack`"
+            }
+            Self::Archive { .. } | Self::NotReadable { .. } => "check the path and the permissions",
+            Self::Directory { .. } => "rename or remove the file, and try again",
+            Self::NotWritten { error, .. } if error.kind() == std::io::ErrorKind::InvalidInput => {
+                "nothing was changed; name another file"
+            }
+            Self::NotWritten { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+                "nothing was changed; make the folder, or name another place"
+            }
+            Self::NotWritten { .. } => {
+                "nothing was changed; check the permissions and the free space there"
+            }
+            _ => return None,
+        })
     }
 }
 

@@ -4,11 +4,14 @@
 //! tells a damaged or half-edited archive from a whole one.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::skills_in::FoundSkill;
+use crate::error::PackError;
+use crate::shipped_tree::ShippedTree;
+use crate::skills_in::{FoundSkill, skills_in};
 
 /// Its name, at the top of the archive.
 pub(crate) const MANIFEST_FILE: &str = "manifest.json";
@@ -59,15 +62,12 @@ impl PackManifest {
         {
             return Some(Ok(manifest));
         }
-        let format = match serde_json::from_slice::<serde_json::Value>(bytes) {
-            Ok(json) => json["format"].as_str().map(ToOwned::to_owned),
-            Err(_) => {
-                let is_ours = bytes.windows(FAMILY.len()).any(|it| it == FAMILY.as_bytes());
-                return is_ours.then_some(Err("it is damaged, and cannot be read"));
-            }
+        let Ok(json) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+            let is_ours = bytes.windows(FAMILY.len()).any(|it| it == FAMILY.as_bytes());
+            return is_ours.then_some(Err("it is damaged, and cannot be read"));
         };
-        match format {
-            Some(format) if format == FORMAT => Some(Err("it is damaged: a part of it is missing")),
+        match json["format"].as_str() {
+            Some(FORMAT) => Some(Err("it is damaged: a part of it is missing")),
             Some(format) if format.starts_with(FAMILY) => {
                 Some(Err("its format is not one that this version knows"))
             }
@@ -109,4 +109,14 @@ impl PackManifest {
         let extra = found.keys().find(|name| !self.skills.contains_key(**name));
         extra.map(|name| format!("`{name}` is there and not listed"))
     }
+}
+
+/// An archive that lists its digests has to fit them.
+pub(crate) fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
+    let listed = tree.files.iter().find(|file| file.path == MANIFEST_FILE);
+    let Some(manifest) = listed.and_then(|file| file.manifest.as_ref()) else { return Ok(()) };
+    let mismatch = |what| PackError::ManifestMismatch { path: PathBuf::from(shown), what };
+    let manifest = manifest.as_ref().map_err(|why| mismatch((*why).to_owned()))?;
+    let all = skills_in(tree, shown, &[])?;
+    manifest.difference(&all).map_or(Ok(()), |what| Err(mismatch(what)))
 }

@@ -190,7 +190,7 @@ fn a_list_of_digests_that_is_damaged_or_of_another_version_is_not_taken_for_none
     let whole = String::from_utf8(manifest_of(&home, "out.zip")).expect("text");
     let install = |manifest: &str| {
         let entries = [
-            Entry::deflated("manifest.json", manifest.to_owned()),
+            Entry::deflated("manifest.json", manifest),
             Entry::deflated("pdf/SKILL.md", SKILL),
             Entry::deflated("pdf/a.md", "as it was packed"),
         ];

@@ -1,4 +1,5 @@
-//! Which skills a clause in Chinese calls (tidy:allow-cjk). Called by `order_clauses`, with its rules.
+//! Which skills a clause in Chinese calls. Called by `order_clauses`, with its rules.
+//! tidy:allow-cjk
 
 use super::order_clauses::{Clause, Found};
 use super::order_words::{

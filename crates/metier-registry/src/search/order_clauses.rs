@@ -123,7 +123,9 @@ fn sentence_calls(sentence: &str, start: usize, asks: bool, found: &mut Vec<Foun
     for (text, calls) in clauses.into_iter().rev() {
         let own = &mut found[calls];
         if !is_left {
-            own.iter_mut().for_each(|call| call.force = Force::Mentioned);
+            for call in own.iter_mut() {
+                call.force = Force::Mentioned;
+            }
         }
         let orders = !own.is_empty() && own.iter().all(|call| call.force == Force::Ordered);
         is_left &= orders || leaves_it(text);

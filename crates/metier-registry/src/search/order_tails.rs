@@ -56,10 +56,7 @@ fn is_put_off(text: &str) -> bool {
         text[..at].ends_with(|c: char| c.is_numeric() || "一二三四五六七八九十两".contains(c))
             && !text[..at].ends_with('一')
     });
-    CHINESE_RESERVATIONS.iter().any(|word| has(word))
-        || CHINESE_DOUBTS.iter().any(|word| has(word))
-        || after
-        || hour
+    CHINESE_RESERVATIONS.iter().any(has) || CHINESE_DOUBTS.iter().any(has) || after || hour
 }
 
 /// Whether what follows a call in its clause leaves it a plain order: nothing, or a short closed form.
