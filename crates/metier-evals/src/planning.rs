@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use metier::Metier;
-use metier::policy::TrustStatus;
+use metier::policy::{TrustStatus, TrustedFolders};
 use metier::registry::Scan;
 use metier::skill::text::clip;
 use metier::skill::{Digest, Source};
@@ -55,7 +55,11 @@ pub fn skills_under_test(cases: &[Case]) -> Vec<&str> {
 /// of the two, and its numbers would be those of a skill that is never loaded.
 pub(crate) fn check_trust(metier: &Metier) -> Result<()> {
     let scan = metier.skills();
-    let trusted = metier.trusted_folders()?;
+    // Who has no folders has trusted nothing.
+    let trusted = match metier.user_folders() {
+        Some(_) => metier.trusted_folders()?,
+        None => TrustedFolders::default(),
+    };
     let own = scan.index.entries().iter().chain(scan.index.shadowed());
     let own = own.filter(|entry| entry.enabled && entry.source == Source::Project);
     let untrusted: Vec<(String, &str)> = own

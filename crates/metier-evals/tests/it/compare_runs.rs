@@ -61,7 +61,7 @@ fn a_loss_within_noise_is_none_and_says_what_could_have_been_seen() {
     );
     let text = comparison_text(&comparison);
     assert!(text.starts_with("NO DIFFERENCE SEEN: 40 cases compared\n"), "{text}");
-    assert!(text.contains("could have been"), "{text}");
+    assert!(text.contains("the smallest detectable difference is"), "{text}");
     let page = comparison_markdown(&comparison);
     assert!(page.starts_with("# Compared with a baseline: NO DIFFERENCE SEEN\n"), "{page}");
     assert!(page.contains("- c35 (listed): passed, now failed"), "{page}");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use metier_model::raw::{Dialect, Heard, OutputMode, Progress, ReplyReader, read_chunks};
-use metier_model::{ModelErrorKind as Kind, Reply};
+use metier_model::{Finish, ModelErrorKind as Kind, Reply};
 use serde_json::{Value, json};
 
 use crate::recordings::{Expected, Recording, recordings, value_of};
@@ -63,11 +63,13 @@ fn mode(recording: &Recording) -> OutputMode {
 fn text(expected: &Expected, mode: OutputMode) -> (Vec<Value>, u32) {
     let has_words = !expected.content.trim().is_empty();
     if !expected.calls.is_empty() && (mode == OutputMode::ToolCall || !has_words) {
+        let is_cut = expected.finish() == Finish::Length;
         let decision = |(name, value): &(String, Value)| match (mode, value) {
-            (OutputMode::ToolCall, Value::String(cut)) if !cut.is_empty() => {
-                let name = json!(name);
+            // Without arguments because it was cut off is not without arguments.
+            (OutputMode::ToolCall, Value::String(cut)) if !cut.is_empty() || is_cut => {
+                let (name, end) = (json!(name), if cut.is_empty() { "" } else { "}}" });
                 let start = r#"{"action":{"type":"call_tool","tool":"#;
-                json!(format!(r#"{start}{name},"args":{cut}}}}}"#))
+                json!(format!(r#"{start}{name},"args":{cut}{end}"#))
             }
             (OutputMode::ToolCall, value) => {
                 let args = if value.is_string() { json!({}) } else { value.clone() };
