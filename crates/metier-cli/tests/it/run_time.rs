@@ -72,7 +72,7 @@ fn a_script_is_stopped_and_the_run_ends() {
         assert_eq!(finished.last().expect("a script")["code"], "Cancelled", "it has its end");
         assert_eq!(of_type(&events, "model.requested").len(), 2, "and there is no last turn");
     }
-    assert!(run(&home, &["show", "last"]).stdout.contains("the time of 2 s is up"));
+    assert!(run(&home, &["show", "last"]).stdout.contains("the time of `budgets.wall_s` is up"));
     assert_eq!(run(&home, &["resume", "last"]).code, 1, "it has ended");
 }
 
