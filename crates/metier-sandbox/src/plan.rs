@@ -304,7 +304,7 @@ mod tests {
         plan.check().expect("passes");
         let json = serde_json::to_string(&plan).expect("json");
         assert_eq!(serde_json::from_str::<RunPlan>(&json).expect("back"), plan);
-        assert!(refusal(|plan| plan.read_only.push(odd.into())).contains("plain path"));
+        assert!(refusal(|plan| plan.read_only.push(odd.into())).contains("plain absolute path"));
     }
 
     #[test]
