@@ -22,6 +22,7 @@
 //! | `tables` | the table that is meant where none is named |
 //! | `tool_requests`, `file_requests`, `set_phrases` | requests that a tool answers, and which call that is |
 //! | `tool_answers` | the words about such a call, and what can be done at all |
+//! | `refusals` | what a request says is not to be done |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
 //! | `unmet`, `leftover`, `filler_words`, `asides` | what a request asks for that was not passed to a script |
@@ -46,6 +47,7 @@ mod leftover;
 mod looks;
 mod planning;
 mod reading;
+mod refusals;
 mod router;
 mod script;
 mod set_phrases;

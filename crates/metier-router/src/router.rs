@@ -27,7 +27,7 @@ use crate::fill::{self, Filled};
 use crate::planning::{finish, mark, plan, with_plan};
 use crate::tool_requests::{ToolRequest, tool_request};
 use crate::unmet::ScriptRun;
-use crate::{formats, looks, reading, script, tables, unmet};
+use crate::{formats, looks, reading, refusals, script, tables, unmet};
 
 /// The most skills that one request is given.
 const MAX_SKILLS: usize = 2;
@@ -71,6 +71,14 @@ impl Router {
 
     /// Nothing is loaded yet: a skill, or the answer that there is none.
     fn choose(&self, turn: &Turn, voice: Voice) -> Decision {
+        if let Some(left) = refusals::without_refused(&turn.view.request) {
+            if left.is_empty() {
+                return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(&[], false));
+            }
+            let mut turn = turn.clone();
+            Arc::make_mut(&mut turn.view).request = left;
+            return self.choose(&turn, voice);
+        }
         let selects = |past: &&PastAction| matches!(past.action, Some(Action::SelectSkills { .. }));
         let tried: Vec<&PastAction> = turn.past().filter(selects).collect();
         let again = may_try_again(&tried);

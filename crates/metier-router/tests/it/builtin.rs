@@ -226,6 +226,21 @@ fn a_text_is_read_however_it_is_asked_for() {
 }
 
 #[test]
+fn what_is_not_to_be_done_is_not_done() {
+    for (request, skill) in [
+        ("don't summarise sales.csv", None),
+        ("please don't check sales.csv", None),
+        ("不要汇总 sales.csv", None),
+        ("别汇总 sales.csv", None),
+        ("summarise sales.csv? no, don't", None),
+        ("summarise sales.csv, but don't delete it", Some("csv-summary")),
+        ("don't forget to summarise sales.csv", Some("csv-summary")),
+    ] {
+        assert_eq!(first_skill(request).as_deref(), skill, "{request}");
+    }
+}
+
+#[test]
 fn skills_are_written_and_reviewed_in_chinese_too() {
     for (request, skill) in [
         ("帮我写一个技能", Some("write-skill")),
