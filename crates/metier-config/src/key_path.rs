@@ -40,7 +40,7 @@ pub(crate) fn render_short(path: &[Segment<'_>]) -> String {
     clip(&text, MAX_PATH).into_owned()
 }
 
-/// The keys of a path as a person types it, such as [`render`] writes it: `agents."a.b".budgets.turns`. A quote
+/// The keys of a path as a person types it, such as `render` writes it: `agents."a.b".budgets.turns`. A quote
 /// that is not closed is a part of its key.
 pub fn split_keys(path: &str) -> Vec<&str> {
     let (mut keys, mut rest) = (Vec::new(), path);
