@@ -347,15 +347,16 @@ impl EvalSubject for LoopSubject {
             discard(run);
         }
         // What only decides ends with the load of a skill, before anything of its text counts.
-        let traced = traced.and_then(|trace| match self.changed_skill(case, arm, &trace) {
-            Some(skill) if !(is_shared && is_enough) => Err(TraceError {
+        let looks = !(is_shared && is_enough);
+        let traced = traced.and_then(|trace| match looks.then(|| self.changed_skill(case, arm, &trace)).flatten() {
+            Some(skill) => Err(TraceError {
                 kind: TrialErrorKind::SkillNotLoadable,
                 message: format!(
                     "the skill {skill} was changed while the evals ran; run them again when it is finished"
                 ),
                 seen: Some(Box::new(trace.clone())),
             }),
-            _ => Ok(trace),
+            None => Ok(trace),
         });
         traced.map_err(|error| {
             if !is_late {

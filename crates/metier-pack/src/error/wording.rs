@@ -138,9 +138,9 @@ impl PackError {
             Self::Archive {
                 error: ArchiveError::Fault { fault: ArchiveFault::NameEncoding, .. },
                 ..
-            } => "programs read such names differently; pack it anew with `metier pack`",
+            } => "programs read such names differently; pack it again with `metier pack`",
             Self::Archive { error: ArchiveError::Fault { .. }, .. } => {
-                "nothing was installed; get the archive again, or pack it anew with `metier pack`"
+                "nothing was installed; get the archive again, or pack it again with `metier pack`"
             }
             Self::Archive { .. } | Self::NotReadable { .. } => "check the path and the permissions",
             Self::Directory { .. } => "rename or remove the file, and try again",

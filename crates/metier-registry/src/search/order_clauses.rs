@@ -340,7 +340,7 @@ fn object(words: &[Word], at: usize, verb: &str, force: Force, found: &mut Vec<F
     }
 }
 
-/// What follows an order and goes on with it: `the pdf skill` behind `use the html skill and`.
+/// What continues an order: `the pdf skill` behind `use the html skill and`.
 fn also(words: &[Word], at: usize, found: &mut Vec<Found>) {
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
     let articles = (at..at + 3).take_while(|&at| ARTICLES.contains(&lower(at))).count();

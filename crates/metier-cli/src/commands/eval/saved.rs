@@ -270,7 +270,7 @@ pub(super) fn check_page_place(path: &Path) -> Result<()> {
     let what = match metier::fs::entry_kind(path) {
         None => return Ok(()),
         Some(EntryKind::File) if is_page().unwrap_or_default() => return Ok(()),
-        Some(EntryKind::File) => "is there already, and is no HTML page",
+        Some(EntryKind::File) => "exists already, and is not an HTML page",
         Some(_) => "is not a regular file, and is not replaced",
     };
     Err(CommandError::failed("already-exists", format!("{} {what}", safe(&path.to_string_lossy())))
